@@ -1,0 +1,84 @@
+//! The compact header: fixed numbers, the remark, then the fields, each with its lengths in front.
+
+use super::{Encoding, FIELDS_MAX, Header, HeaderError};
+use crate::command::Command;
+use crate::language::Language;
+use crate::text::Text;
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], HeaderError> {
+        let (head, rest) = self.bytes.split_first_chunk::<N>().ok_or(HeaderError::Truncated(what))?;
+        self.bytes = rest;
+        Ok(*head)
+    }
+
+    fn text(&mut self, length: i64, what: &'static str) -> Result<Text<'a>, HeaderError> {
+        let left = self.bytes.len();
+        let taken = usize::try_from(length).ok().filter(|length| *length <= left);
+        let taken = taken.ok_or(HeaderError::Length { what, length, left })?;
+        let (head, rest) = self.bytes.split_at(taken);
+        self.bytes = rest;
+        std::str::from_utf8(head).map(Text::plain).map_err(|_| HeaderError::NotUtf8)
+    }
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Result<Header<'_>, HeaderError> {
+    let mut reader = Reader { bytes };
+    let mut header = Header::empty(Encoding::Binary);
+    header.code = i32::from(i16::from_be_bytes(reader.take("the code")?));
+    header.language = Language::from_ordinal(u8::from_be_bytes(reader.take("the language")?));
+    header.version = i32::from(i16::from_be_bytes(reader.take("the version")?));
+    header.opaque = i32::from_be_bytes(reader.take("the opaque")?);
+    header.flag = i32::from_be_bytes(reader.take("the flag")?);
+    let remark_bytes = i64::from(i32::from_be_bytes(reader.take("the remark's length")?));
+    if remark_bytes != 0 {
+        header.remark = Some(reader.text(remark_bytes, "the remark")?);
+    }
+    let fields_bytes = i64::from(i32::from_be_bytes(reader.take("the fields' length")?));
+    if fields_bytes == 0 {
+        return Ok(header);
+    }
+    let mut fields = Reader { bytes: reader.text(fields_bytes, "the fields")?.raw().as_bytes() };
+    let mut count = 0;
+    while !fields.bytes.is_empty() {
+        let name_bytes = i64::from(i16::from_be_bytes(fields.take("a field's name length")?));
+        let name = fields.text(name_bytes, "a field's name")?;
+        let value_bytes = i64::from(i32::from_be_bytes(fields.take("a field's value length")?));
+        let value = fields.text(value_bytes, "a field's value")?;
+        count += 1;
+        if count > FIELDS_MAX {
+            return Err(HeaderError::TooManyFields(FIELDS_MAX));
+        }
+        // A name or a value without a byte is null, and a null field is no field.
+        if !name.is_empty() && !value.is_empty() {
+            header.ext.push(name, value);
+        }
+    }
+    Ok(header)
+}
+
+/// Appends the command's header in the compact form. The form has 16 bits for the code and a name's length.
+pub fn encode(command: &Command, out: &mut Vec<u8>) {
+    out.extend_from_slice(&(command.code as i16).to_be_bytes());
+    out.push(command.language.ordinal());
+    out.extend_from_slice(&(command.version as i16).to_be_bytes());
+    out.extend_from_slice(&command.opaque.to_be_bytes());
+    out.extend_from_slice(&command.flag.to_be_bytes());
+    let remark = command.remark.as_deref().unwrap_or("");
+    out.extend_from_slice(&(remark.len() as i32).to_be_bytes());
+    out.extend_from_slice(remark.as_bytes());
+    let length_at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    for (name, value) in &command.ext {
+        out.extend_from_slice(&(name.len() as i16).to_be_bytes());
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(&(value.len() as i32).to_be_bytes());
+        out.extend_from_slice(value.as_bytes());
+    }
+    let fields_bytes = (out.len() - length_at - 4) as i32;
+    out[length_at..length_at + 4].copy_from_slice(&fields_bytes.to_be_bytes());
+}

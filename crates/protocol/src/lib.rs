@@ -1,0 +1,13 @@
+//! The bytes that RocketMQ's clients, servers and store files exchange.
+//!
+//! Pure: no IO, no clock, no logs. Decoding bytes from outside never panics and never allocates beyond the size of
+//! what it was given.
+
+pub mod code;
+pub mod command;
+pub mod ext;
+pub mod frame;
+pub mod header;
+pub mod language;
+pub mod text;
+pub mod version;

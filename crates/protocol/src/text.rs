@@ -1,0 +1,123 @@
+//! A string of a header, left as it stood on the wire until somebody needs it.
+//!
+//! JSON headers carry their strings escaped (a property string always is, because of its control characters),
+//! binary headers don't. Most fields are compared or parsed and never copied; the property string goes straight
+//! from here into the record. Whoever builds an escaped text has checked its escapes, so decoding can't fail.
+
+use std::borrow::Cow;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'a> {
+    raw: &'a str,
+    escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    /// A text that stands for itself.
+    pub const fn plain(raw: &'a str) -> Self {
+        Text { raw, escaped: false }
+    }
+
+    /// A text between the quotes of a JSON string. The escapes in it must have been checked.
+    pub(crate) const fn escaped(raw: &'a str) -> Self {
+        Text { raw, escaped: true }
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.raw.is_empty()
+    }
+
+    /// The text as it stood on the wire; the same as the decoded text unless it holds escapes.
+    pub fn raw(self) -> &'a str {
+        self.raw
+    }
+
+    pub fn decode(self) -> Cow<'a, str> {
+        if !self.escaped {
+            return Cow::Borrowed(self.raw);
+        }
+        let mut out = Vec::with_capacity(self.raw.len());
+        self.append_to(&mut out);
+        Cow::Owned(String::from_utf8(out).expect("escapes decode to whole characters"))
+    }
+
+    /// Appends the decoded text.
+    pub fn append_to(self, out: &mut Vec<u8>) {
+        if !self.escaped {
+            out.extend_from_slice(self.raw.as_bytes());
+            return;
+        }
+        let mut rest = self.raw;
+        while let Some(at) = rest.find('\\') {
+            out.extend_from_slice(&rest.as_bytes()[..at]);
+            let (character, length) = unescape(&rest[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 1));
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            rest = &rest[at + length..];
+        }
+        out.extend_from_slice(rest.as_bytes());
+    }
+
+    pub fn is(self, other: &str) -> bool {
+        if self.escaped { self.decode() == other } else { self.raw == other }
+    }
+}
+
+/// Decodes the escape that `text` starts with: the character and the bytes it took.
+/// A lone surrogate becomes the replacement character, as in Java's decoder.
+pub(crate) fn unescape(text: &str) -> Option<(char, usize)> {
+    let kind = *text.as_bytes().get(1)?;
+    let simple = match kind {
+        b'"' | b'\\' | b'/' | b'\'' => kind as char,
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unescape_unicode(text),
+        _ => return None,
+    };
+    Some((simple, 2))
+}
+
+fn unescape_unicode(text: &str) -> Option<(char, usize)> {
+    let unit = |at: usize| -> Option<u32> {
+        let digits = text.get(at..at + 4)?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let first = unit(2)?;
+    if (0xD800..0xDC00).contains(&first)
+        && text.get(6..8) == Some("\\u")
+        && let Some(second @ 0xDC00..0xE000) = unit(8)
+    {
+        let joined = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        return Some((char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
+    }
+    Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_decode_as_json_says() {
+        let check = |raw: &str, expected: &str| {
+            assert_eq!(Text::escaped(raw).decode(), expected, "{raw}");
+        };
+        check(r"KEYS\u0001k\u0002", "KEYS\u{1}k\u{2}");
+        check(r#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t");
+        check(r"\ud83d\ude80!", "🚀!");
+        check(r"\ud83d!", "\u{fffd}!");
+        check("plain é", "plain é");
+    }
+
+    #[test]
+    fn broken_escapes_are_seen() {
+        for text in [r"\", r"\x", r"\u12", r"\u12g4", r"\u+123"] {
+            assert_eq!(unescape(text), None, "{text}");
+        }
+    }
+}

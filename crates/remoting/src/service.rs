@@ -1,0 +1,33 @@
+//! What a server does with requests.
+
+use crate::connection::Connection;
+use crate::output::Output;
+use roxmq_protocol::frame::Frame;
+use std::sync::Arc;
+
+/// The requests of one connection, in the order they came, on the task that reads it.
+///
+/// A burst is every whole frame that one read brought. Its requests come one by one, then `burst_end`; what was put
+/// into the output meanwhile leaves in one write. Nothing here may block or wait: work that does is spawned and
+/// answers later through [`Connection::respond`].
+pub trait Service: Send + Sync + 'static {
+    /// What the service keeps for a connection between calls.
+    type Session: Send + 'static;
+
+    fn open(&self, connection: &Arc<Connection>) -> Self::Session;
+
+    /// One request. Answers go to `output`, or later to the connection; a oneway request is never answered
+    /// (`Output::reply` drops answers to those).
+    fn request(
+        &self,
+        session: &mut Self::Session,
+        connection: &Arc<Connection>,
+        frame: &Frame<'_>,
+        output: &mut Output,
+    );
+
+    /// The burst is over: what the requests of it collected is to be done now.
+    fn burst_end(&self, session: &mut Self::Session, connection: &Arc<Connection>, output: &mut Output);
+
+    fn close(&self, session: Self::Session, connection: &Arc<Connection>);
+}

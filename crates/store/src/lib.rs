@@ -1,0 +1,18 @@
+//! The store of a broker: commit log, consume queues, key index, checkpoint, in the Java server's byte formats.
+//!
+//! No tokio, no sockets, no consumer groups. Errors of the disk are errors, never a signal and never a panic.
+
+pub mod append;
+pub mod clock;
+pub mod files;
+pub mod options;
+pub mod position;
+pub mod queue;
+pub mod read;
+pub mod store;
+
+pub use append::{AppendBatch, AppendError, NewMessage, Stored};
+pub use options::{FlushMode, RetentionOptions, StoreOptions};
+pub use position::{Millis, PhyOffset, QueueId, QueueOffset};
+pub use queue::{ConsumeQueue, QueueEntry};
+pub use store::{OpenError, RecoveryReport, Store};
