@@ -77,7 +77,11 @@ pub fn is_true(text: Text<'_>) -> bool {
 }
 
 /// Parses a number field; the error names the field, the text and what was expected.
-pub fn parse<T: FromStr>(name: &'static str, text: Text<'_>, expected: &'static str) -> Result<T, FieldError> {
+pub fn parse<T: FromStr>(
+    name: &'static str,
+    text: Text<'_>,
+    expected: &'static str,
+) -> Result<T, FieldError> {
     text.raw().parse().map_err(|_| FieldError::Invalid { name, expected, value: shorten(&text.decode()) })
 }
 

@@ -85,4 +85,4 @@ pub enum HeaderError {
 pub(crate) const FIELDS_MAX: usize = 1024;
 
 pub use binary::encode as encode_binary;
-pub use json::encode as encode_json;
+pub use json::{encode as encode_json, push_number, push_string};

@@ -8,6 +8,14 @@ pub mod command;
 pub mod ext;
 pub mod frame;
 pub mod header;
+pub mod java_hash;
 pub mod language;
+pub mod message_id;
+pub mod properties;
+pub mod record;
+pub mod sys_flag;
 pub mod text;
 pub mod version;
+
+#[cfg(test)]
+mod test_bytes;

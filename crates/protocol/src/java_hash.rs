@@ -1,0 +1,57 @@
+//! Java's `String.hashCode` and what RocketMQ derives from it: tags codes and index hashes.
+//!
+//! Both are on disk, so they follow Java to the bit: over UTF-16 units, wrapping at 32 bits.
+
+/// `String.hashCode` of the text.
+pub fn hash(text: &str) -> i32 {
+    extend(0, text)
+}
+
+/// The tags code of a queue entry: the hash of the whole TAGS property, 0 for none.
+pub fn tags_code(tags: &str) -> i64 {
+    i64::from(hash(tags))
+}
+
+/// The hash under which the index files a key of a topic: that of `topic#key`, made positive.
+pub fn index_hash(topic: &str, key: &str) -> u32 {
+    let hash = extend(extend(extend(0, topic), "#"), key);
+    // Java's abs of the smallest int is negative still, and the index takes 0 for it.
+    hash.checked_abs().unwrap_or(0).unsigned_abs()
+}
+
+/// The hash of a text that goes on with `text` after a part whose hash is `start`.
+fn extend(start: i32, text: &str) -> i32 {
+    text.encode_utf16().fold(start, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_java() {
+        let check = |text: &str, expected: i32| assert_eq!(hash(text), expected, "{text}");
+        check("", 0);
+        check("TagA", 2_598_919);
+        check("TagB", 2_598_920);
+        check("polygenelubricants", i32::MIN);
+        check("é", 233);
+        // Two UTF-16 units: 0xD83D * 31 + 0xDE80.
+        check("🚀", 0xD83D * 31 + 0xDE80);
+        assert_eq!(tags_code("TagX"), 0x27_A81E);
+    }
+
+    #[test]
+    fn negative_hashes_keep_their_sign_in_a_tags_code() {
+        assert_eq!(tags_code("polygenelubricants"), i64::from(i32::MIN));
+    }
+
+    #[test]
+    fn index_hashes_are_of_topic_and_key_and_never_negative() {
+        assert_eq!(index_hash("TT", "k1"), hash("TT#k1").unsigned_abs());
+        assert_eq!(index_hash("Topic", "some-key"), hash("Topic#some-key").unsigned_abs());
+        // "#" and 18 more units that end in the text whose hash is the smallest int would be needed for 0;
+        // the rule itself is what matters.
+        assert_eq!(i32::MIN.checked_abs(), None);
+    }
+}
