@@ -50,7 +50,9 @@ pub enum AppendError {
     NoSpace { path: PathBuf, source: io::Error },
     #[error("the commit log in {path} failed: {source}; it takes no more messages until a restart")]
     Io { path: PathBuf, source: io::Error },
-    #[error("a batch of {bytes} bytes doesn't fit a commit log file of {limit} bytes (mappedFileSizeCommitLog)")]
+    #[error(
+        "a batch of {bytes} bytes doesn't fit a commit log file of {limit} bytes (mappedFileSizeCommitLog)"
+    )]
     TooLarge { bytes: usize, limit: u64 },
 }
 

@@ -5,6 +5,8 @@
 pub mod append;
 pub mod clock;
 pub mod files;
+pub mod index;
+pub mod local_time;
 pub mod options;
 pub mod position;
 pub mod queue;
@@ -12,7 +14,8 @@ pub mod read;
 pub mod store;
 
 pub use append::{AppendBatch, AppendError, NewMessage, Stored};
+pub use index::{IndexKey, KeyIndex};
 pub use options::{FlushMode, RetentionOptions, StoreOptions};
 pub use position::{Millis, PhyOffset, QueueId, QueueOffset};
-pub use queue::{ConsumeQueue, QueueEntry};
+pub use queue::{ConsumeQueue, QueueEntry, QueueTable};
 pub use store::{OpenError, RecoveryReport, Store};

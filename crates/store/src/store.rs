@@ -14,7 +14,9 @@ use std::sync::Arc;
 /// Why a store doesn't open. Each text says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the store in {root} is in use by another process (its file 'lock' is locked); stop that process, or use another directory with --store or storePathRootDir")]
+    #[error(
+        "the store in {root} is in use by another process (its file 'lock' is locked); stop that process, or use another directory with --store or storePathRootDir"
+    )]
     Locked { root: PathBuf },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
@@ -119,7 +121,12 @@ impl Store {
     }
 
     /// The entries from `from` on, for tools and scans.
-    pub fn entries(&self, queue: &ConsumeQueue, from: QueueOffset, max: usize) -> io::Result<Vec<crate::QueueEntry>> {
+    pub fn entries(
+        &self,
+        queue: &ConsumeQueue,
+        from: QueueOffset,
+        max: usize,
+    ) -> io::Result<Vec<crate::QueueEntry>> {
         let _ = (queue, from, max);
         unimplemented!()
     }
@@ -137,7 +144,12 @@ impl Store {
     }
 
     /// The offset for a point in time.
-    pub fn offset_by_time(&self, queue: &ConsumeQueue, time: Millis, boundary: Boundary) -> io::Result<QueueOffset> {
+    pub fn offset_by_time(
+        &self,
+        queue: &ConsumeQueue,
+        time: Millis,
+        boundary: Boundary,
+    ) -> io::Result<QueueOffset> {
         let _ = (queue, time, boundary);
         unimplemented!()
     }

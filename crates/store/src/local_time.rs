@@ -1,0 +1,25 @@
+//! The machine's local time: index files are named by it, and retention goes by its hours.
+
+use crate::position::Millis;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// The hour of the day, 0 to 23, where this machine is.
+pub fn hour(at: Millis) -> u8 {
+    local(at).hour().unsigned_abs()
+}
+
+/// `yyyyMMddHHmmssSSS` as a number: 17 digits for the years of four.
+pub fn digits(at: Millis) -> u64 {
+    let t = local(at);
+    let fields = [t.month(), t.day(), t.hour(), t.minute(), t.second()];
+    let seconds = fields
+        .iter()
+        .fold(u64::from(t.year().unsigned_abs()), |n, &field| n * 100 + u64::from(field.unsigned_abs()));
+    seconds * 1000 + u64::from(t.millisecond().unsigned_abs())
+}
+
+fn local(at: Millis) -> jiff::Zoned {
+    // A time outside jiff's years -9999 to 9999 is no time a message was stored at: the epoch stands for it.
+    Timestamp::from_millisecond(at.0).unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(TimeZone::system())
+}
