@@ -11,6 +11,7 @@ pub mod header;
 pub mod java_hash;
 pub mod language;
 pub mod message_id;
+pub mod names;
 pub mod properties;
 pub mod record;
 pub mod sys_flag;
