@@ -72,6 +72,18 @@ pub trait File: Debug + Send + Sync + 'static {
     fn sync(&self) -> io::Result<()>;
     /// Takes disk blocks for the range, so that writing to it can't find the disk full. The length doesn't change.
     fn allocate(&self, at: u64, bytes: u64) -> io::Result<()>;
+    /// Makes the range read as zeros; the length doesn't change. A file system that can gives the blocks back.
+    fn clear(&self, at: u64, bytes: u64) -> io::Result<()> {
+        const ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+        let end = at.saturating_add(bytes);
+        let mut at = at;
+        while at < end {
+            let part = (end - at).min(ZEROS.len() as u64);
+            self.write_all_at(&[&ZEROS[..part as usize]], at)?;
+            at += part;
+        }
+        Ok(())
+    }
     fn set_len(&self, bytes: u64) -> io::Result<()>;
     fn len(&self) -> io::Result<u64>;
     fn is_empty(&self) -> io::Result<bool> {
