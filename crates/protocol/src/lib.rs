@@ -3,8 +3,10 @@
 //! Pure: no IO, no clock, no logs. Decoding bytes from outside never panics and never allocates beyond the size of
 //! what it was given.
 
+pub mod batch;
 pub mod code;
 pub mod command;
+pub mod compression;
 pub mod ext;
 pub mod frame;
 pub mod header;
@@ -15,9 +17,11 @@ pub mod message_id;
 pub mod message_queue;
 pub mod names;
 pub mod properties;
+pub mod properties_text;
 pub mod record;
 pub mod request;
 pub mod response;
+pub mod subscription;
 pub mod sys_flag;
 pub mod text;
 pub mod version;

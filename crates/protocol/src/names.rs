@@ -3,6 +3,10 @@
 //! One rule for every way a name can come in. Each accepted group also has a retry topic and a dead-letter topic
 //! with accepted names.
 
+mod reserved;
+
+pub use reserved::*;
+
 pub const RETRY_PREFIX: &str = "%RETRY%";
 pub const DLQ_PREFIX: &str = "%DLQ%";
 

@@ -73,7 +73,7 @@ fn damage_is_named() {
     check(3, 0x6b, "the record ends after 106 bytes where it needs 107");
     check(3, 0x69, "the properties has a length of 8, which the record of 105 bytes can't hold");
     check(4, 0, "the magic code 0x00A320A7 with a size of 106 is no record's");
-    check(87, 4, "the properties has a length of 21504, which the record of 106 bytes can't hold");
+    check(87, 4, "the topic has a length of 111, which the record of 106 bytes can't hold");
     check(84, 0x80, "the body has a length of -2147483643, which the record of 106 bytes can't hold");
     check(93, 0xff, "the topic has a length of -1, which the record of 106 bytes can't hold");
     check(94, 0xff, "the topic isn't UTF-8");
