@@ -1,6 +1,8 @@
 //! The way into the log: messages of a burst are encoded here, then appended together.
 
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
+use crate::store::Store;
+pub use roxmq_protocol::record::TooLong;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -51,7 +53,7 @@ pub enum AppendError {
     #[error("the commit log in {path} failed: {source}; it takes no more messages until a restart")]
     Io { path: PathBuf, source: io::Error },
     #[error(
-        "a batch of {bytes} bytes doesn't fit a commit log file of {limit} bytes (mappedFileSizeCommitLog)"
+        "a record of {bytes} bytes doesn't fit a commit log file of {limit} bytes (mappedFileSizeCommitLog)"
     )]
     TooLarge { bytes: usize, limit: u64 },
 }
@@ -61,10 +63,10 @@ impl AppendBatch {
         unimplemented!()
     }
 
-    /// Encodes a message behind those already there. The caller has checked lengths: the topic has at most 255
-    /// bytes, the properties at most 32,767, the body at most what the broker allows.
-    pub fn push(&mut self, message: &NewMessage<'_>) {
-        let _ = message;
+    /// Encodes a message behind those already there; what has no room in a record is refused and the batch
+    /// stays as it was. Limits below the format's are the caller's.
+    pub fn push(&mut self, store: &Store, message: &NewMessage<'_>) -> Result<(), TooLong> {
+        let _ = (store, message);
         unimplemented!()
     }
 

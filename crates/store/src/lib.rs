@@ -13,9 +13,9 @@ pub mod queue;
 pub mod read;
 pub mod store;
 
-pub use append::{AppendBatch, AppendError, NewMessage, Stored};
+pub use append::{AppendBatch, AppendError, NewMessage, Stored, TooLong};
 pub use index::{IndexKey, KeyIndex};
 pub use options::{FlushMode, RetentionOptions, StoreOptions};
 pub use position::{Millis, PhyOffset, QueueId, QueueOffset};
 pub use queue::{ConsumeQueue, QueueEntry, QueueTable};
-pub use store::{OpenError, RecoveryReport, Store};
+pub use store::{OpenError, RecoveryReport, STATE_TOPIC, Store};

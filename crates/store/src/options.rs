@@ -27,11 +27,56 @@ pub struct StoreOptions {
     pub flush_interval: Duration,
     /// `maxMessageSize`, 4 MiB: the largest body.
     pub body_bytes_max: usize,
+    /// `messageDelayLevel`: the delays of levels 1, 2, ... in milliseconds. Recovery computes from them when a message
+    /// of the schedule topic is due, which its queue entry carries.
+    pub delay_levels_ms: Vec<i64>,
     /// How much of the log's end is kept in memory for readers. 8 MiB.
     pub tail_bytes_max: usize,
     /// How far ahead of the write position disk blocks are taken. 32 MiB.
     pub allocate_ahead_bytes: u64,
     pub retention: RetentionOptions,
+}
+
+impl StoreOptions {
+    /// The Java server's defaults under this root.
+    pub fn new(root: PathBuf) -> Self {
+        StoreOptions {
+            commit_log_dir: root.join("commitlog"),
+            root,
+            commit_log_file_bytes: 1 << 30,
+            queue_file_bytes: 6_000_000,
+            index_slots: 5_000_000,
+            index_entries: 20_000_000,
+            index_enabled: true,
+            flush: FlushMode::Async,
+            sync_flush_timeout: Duration::from_secs(5),
+            flush_interval: Duration::from_millis(500),
+            body_bytes_max: 4 << 20,
+            delay_levels_ms: default_delay_levels_ms(),
+            tail_bytes_max: 8 << 20,
+            allocate_ahead_bytes: 32 << 20,
+            retention: RetentionOptions::default(),
+        }
+    }
+}
+
+/// `1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h`
+fn default_delay_levels_ms() -> Vec<i64> {
+    let seconds = [1, 5, 10, 30];
+    let minutes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 60, 120].map(|minutes| minutes * 60);
+    seconds.into_iter().chain(minutes).map(|seconds| seconds * 1000).collect()
+}
+
+impl Default for RetentionOptions {
+    fn default() -> Self {
+        RetentionOptions {
+            keep: Duration::from_secs(72 * 3600),
+            delete_hours: vec![4],
+            clean_percent: 75,
+            force_percent: 85,
+            refuse_percent: 90,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,6 +24,10 @@ pub enum OpenError {
     FileSize { path: PathBuf, found: u64, expected: u64, key: &'static str },
 }
 
+/// The topic of the records that say how the broker's state changed; only its queue 0 is used. The store writes and
+/// reads the one that says a topic was deleted, all others are the broker's.
+pub const STATE_TOPIC: &str = "rmq_sys_ROXMQ_STATE";
+
 /// What was found at start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
@@ -115,7 +119,7 @@ impl Store {
         filter: &dyn EntryFilter,
         mode: ReadMode,
         out: &mut Vec<u8>,
-    ) -> ReadResult {
+    ) -> io::Result<ReadResult> {
         let _ = (queue, from, limits, filter, mode, out);
         unimplemented!()
     }
@@ -157,6 +161,12 @@ impl Store {
     /// Places of records whose key has this hash, newest first kept, ascending; hash collisions are the caller's.
     pub fn query_key(&self, hash: u32, begin: Millis, end: Millis, max: usize) -> io::Result<KeyQuery> {
         let _ = (hash, begin, end, max);
+        unimplemented!()
+    }
+
+    /// Deletes the log files that are expired now, at any hour, and what queues and index hold of them. Gives how
+    /// many log files went.
+    pub fn delete_expired_now(&self) -> io::Result<usize> {
         unimplemented!()
     }
 
