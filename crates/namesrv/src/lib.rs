@@ -1,1 +1,15 @@
-//! stub
+//! The name server: which brokers are alive, which topics they serve, and where clients reach them.
+//!
+//! [`RouteTable`] is the pure core: registrations, time and questions in, routes and notices out. [`Namesrv`] drives
+//! it for connections. Nothing but the KV configuration and configuration changes is kept on disk: brokers tell the
+//! rest again every 30 seconds.
+
+pub mod address;
+pub mod config;
+pub mod namesrv;
+pub mod route;
+
+pub use address::{AddressRule, Asker, RegisteredAddress};
+pub use config::NamesrvConfig;
+pub use namesrv::{Namesrv, Session, StartError, handles};
+pub use route::{RegisterError, Registered, Registration, RouteTable, TopicQueues};
