@@ -8,7 +8,8 @@ mod properties;
 
 pub use properties::edit as edit_properties;
 
-use keys::{Change, IGNORED, KEYS, Key};
+use keys::{Change, KEYS};
+use roxmq_protocol::properties_text;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -168,7 +169,7 @@ impl NamesrvConfig {
         let ignored = self.ignored.iter().map(|(name, value)| (name.as_str(), value.clone()));
         let mut lines: Vec<(&str, String)> = own.chain(ignored).collect();
         lines.sort();
-        lines.iter().map(|(name, value)| properties::line(name, value)).collect()
+        properties_text::write(lines.iter().map(|(name, value)| (*name, value.as_str())))
     }
 
     fn remember(&mut self, name: &str, value: &str) {

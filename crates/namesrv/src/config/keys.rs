@@ -144,7 +144,8 @@ fn distance(from: &str, to: &str) -> usize {
     row[to.len()]
 }
 
-fn shown(value: &impl Display) -> String {
+/// How texts, numbers and switches are shown.
+pub fn shown(value: &impl Display) -> String {
     value.to_string()
 }
 

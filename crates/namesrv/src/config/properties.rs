@@ -1,21 +1,6 @@
-//! Lines of a properties file: written, and changed inside a text that people edit.
+//! Changing keys inside a properties file that people edit.
 
-/// One line, with what would end it or start a comment escaped.
-pub fn line(name: &str, value: &str) -> String {
-    let mut line = String::with_capacity(name.len() + value.len() + 2);
-    line.push_str(name);
-    line.push('=');
-    for character in value.chars() {
-        match character {
-            '\\' => line.push_str("\\\\"),
-            '\n' => line.push_str("\\n"),
-            '\r' => line.push_str("\\r"),
-            other => line.push(other),
-        }
-    }
-    line.push('\n');
-    line
-}
+use roxmq_protocol::properties_text;
 
 /// The text with these keys set: the line that sets a key is replaced where it stands, a key without one is added at
 /// the end, and everything else, comments included, stays as it is.
@@ -29,7 +14,8 @@ pub fn edit(text: &str, changes: &[(String, String)]) -> String {
             let Some(next) = lines.next() else { break };
             logical.push_str(next);
         }
-        match changes.iter().rev().find(|(name, _)| key_of(&logical) == Some(name)) {
+        let key = key_of(&logical);
+        match changes.iter().rev().find(|(name, _)| key.as_ref() == Some(name)) {
             Some((name, value)) if left.iter().any(|(known, _)| known == name) => {
                 edited.push_str(&line(name, value));
                 left.retain(|(known, _)| known != name);
@@ -65,11 +51,11 @@ fn is_continued(line: &str) -> bool {
     !is_comment && slashes % 2 == 1 && line.ends_with('\n')
 }
 
-/// The key that a line sets; none for blank lines and comments. No key of ours needs an escape.
-fn key_of(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    if line.is_empty() || line.starts_with(['#', '!']) {
-        return None;
-    }
-    line.split(|c: char| c == '=' || c == ':' || c.is_whitespace()).next()
+/// The key that a line sets; none for blank lines and comments.
+fn key_of(line: &str) -> Option<String> {
+    properties_text::parse(line).into_iter().next().map(|(key, _)| key)
+}
+
+fn line(name: &str, value: &str) -> String {
+    properties_text::write([(name, value)])
 }
