@@ -2,8 +2,10 @@
 
 use crate::config::BrokerConfig;
 use crate::groups::GroupTable;
+use crate::locks::QueueLocks;
 use crate::offsets::ConsumerOffsets;
 use crate::registration::NameServers;
+use crate::resets::PendingResets;
 use crate::state::{DelayOffsets, StateError};
 use crate::stats::Stats;
 use crate::topics::TopicTable;
@@ -49,6 +51,8 @@ pub struct Broker {
     pub(crate) groups: GroupTable,
     pub(crate) offsets: ConsumerOffsets,
     pub(crate) delay_offsets: DelayOffsets,
+    pub(crate) locks: QueueLocks,
+    pub(crate) resets: PendingResets,
     pub(crate) stats: Stats,
     pub(crate) name_servers: Arc<dyn NameServers>,
     config: RwLock<Arc<BrokerConfig>>,

@@ -3,9 +3,11 @@
 pub mod broker;
 pub mod config;
 pub mod groups;
+pub mod locks;
 pub mod model;
 pub mod offsets;
 pub mod registration;
+pub mod resets;
 pub mod state;
 pub mod stats;
 pub mod topics;
