@@ -1,16 +1,74 @@
 //! One connection, as others see it: where it comes from, and a way to send to it.
 
+use crate::calls::Calls;
 use crate::output::Output;
+use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::header::Encoding;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 /// Shared by the task that drives the socket and by everybody who wants to send to the peer.
 #[derive(Debug)]
 pub struct Connection {
     id: u64,
-    remote: SocketAddr,
-    local: SocketAddr,
+    ends: Ends,
+    output_bytes_max: usize,
+    queue: Mutex<Queue>,
+    calls: Calls,
+    closed: AtomicBool,
+    /// Bytes went in or out since the last look at it.
+    active: AtomicBool,
+    /// How many looks in a row found it silent.
+    silent_looks: AtomicU8,
+}
+
+/// The addresses of a connection's two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ends {
+    /// The peer; with a PROXY header, the source it names.
+    pub remote: SocketAddr,
+    /// Where the peer reached us; with a PROXY header, the destination it names.
+    pub local: SocketAddr,
+    /// Whether the socket itself comes from this host, whatever a PROXY header says.
+    pub from_this_host: bool,
+}
+
+/// What others queued, until the connection's task takes it.
+#[derive(Debug, Default)]
+struct Queue {
+    output: Output,
+    /// What the task took before and couldn't write yet.
+    unwritten: usize,
+    stage: Stage,
+    waker: Option<Waker>,
+    /// The task sleeps, and whoever changes something here has to wake it.
+    parked: bool,
+}
+
+/// How far a connection is on its way to the end. Only moves forward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    #[default]
+    Open,
+    /// Closes as soon as nothing is in flight.
+    Draining,
+    /// Closes as soon as what is queued has been sent.
+    Closing,
+    /// Closes now.
+    Aborted(Abort),
+}
+
+/// Why a connection was closed before its output was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Abort {
+    Idle,
+    OutputLimit,
+    GraceOver,
+    Dropped,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +84,20 @@ pub enum CallError {
 }
 
 impl Connection {
+    pub(crate) fn new(ends: Ends, output_bytes_max: usize) -> Self {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        Connection {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            ends,
+            output_bytes_max,
+            queue: Mutex::default(),
+            calls: Calls::default(),
+            closed: AtomicBool::new(false),
+            active: AtomicBool::new(true),
+            silent_looks: AtomicU8::new(0),
+        }
+    }
+
     /// A number that no other connection of this process has or had.
     pub fn id(&self) -> u64 {
         self.id
@@ -33,45 +105,156 @@ impl Connection {
 
     /// The peer; with a PROXY header, the source it names.
     pub fn remote(&self) -> SocketAddr {
-        self.remote
+        self.ends.remote
     }
 
-    /// The address on which the peer reached us.
+    /// The address on which the peer reached us; with a PROXY header, the destination it names.
     pub fn local(&self) -> SocketAddr {
-        self.local
+        self.ends.local
     }
 
+    /// Whether the peer is on this host. Anybody can send a PROXY header that names a loopback address, so this
+    /// is what decides about rights, and not [`Connection::remote`].
+    pub fn is_from_this_host(&self) -> bool {
+        self.ends.from_this_host && self.ends.remote.ip().to_canonical().is_loopback()
+    }
+
+    /// Whether it is closed, or will be once its output is sent. Nothing can be sent to it any more.
     pub fn is_closed(&self) -> bool {
-        unimplemented!()
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Closes after what is queued has been sent.
     pub fn close(&self) {
-        unimplemented!()
+        self.advance(Stage::Closing);
     }
 
     /// Queues frames that were put together elsewhere, and wakes the connection's task.
     /// From any thread; dropped if the connection is closed.
     pub fn send(&self, output: Output) {
-        let _ = output;
-        unimplemented!()
+        self.enqueue(|queued| queued.append(output));
     }
 
     /// Answers the request of this opaque, in this encoding.
-    pub fn respond(&self, opaque: i32, encoding: roxmq_protocol::header::Encoding, response: Command) {
-        let _ = (opaque, encoding, response);
-        unimplemented!()
+    pub fn respond(&self, opaque: i32, encoding: Encoding, response: Command) {
+        self.enqueue(|queued| queued.respond(opaque, encoding, response));
     }
 
     /// Sends a request that nobody answers.
     pub fn oneway(&self, request: Command) {
-        let _ = request;
-        unimplemented!()
+        let request = request.oneway();
+        self.enqueue(|queued| queued.push(&request, Encoding::Json));
     }
 
     /// Sends a request under an opaque of its own and waits for the answer.
-    pub async fn call(&self, request: Command, timeout: Duration) -> Result<Command, CallError> {
-        let _ = (request, timeout);
-        unimplemented!()
+    pub async fn call(&self, mut request: Command, timeout: Duration) -> Result<Command, CallError> {
+        let mut call = self.calls.begin()?;
+        request.opaque = call.opaque;
+        self.enqueue(|queued| queued.push(&request, Encoding::Json));
+        match tokio::time::timeout(timeout, &mut call.answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(CallError::Closed),
+            Err(_) => Err(CallError::Timeout(timeout)),
+        }
+    }
+
+    fn enqueue(&self, add: impl FnOnce(&mut Output)) {
+        let mut queue = self.queue.lock();
+        if queue.stage >= Stage::Closing {
+            return;
+        }
+        add(&mut queue.output);
+        if queue.output.len() + queue.unwritten > self.output_bytes_max {
+            queue.output = Output::default();
+            queue.stage = Stage::Aborted(Abort::OutputLimit);
+            self.closed.store(true, Ordering::Release);
+        }
+        wake(queue);
+    }
+
+    /// Moves towards the end; a stage that was passed already changes nothing.
+    pub(crate) fn advance(&self, stage: Stage) {
+        let mut queue = self.queue.lock();
+        if queue.stage >= stage {
+            return;
+        }
+        queue.stage = stage;
+        if stage >= Stage::Closing {
+            self.closed.store(true, Ordering::Release);
+        }
+        wake(queue);
+    }
+
+    /// For the connection's task: takes what others queued.
+    pub(crate) fn collect(&self, output: &mut Output) -> Stage {
+        let mut queue = self.queue.lock();
+        if !queue.output.is_empty() {
+            output.append(std::mem::take(&mut queue.output));
+        }
+        queue.stage
+    }
+
+    /// For the connection's task before it sleeps: false if there is something new to do instead.
+    pub(crate) fn park(&self, unwritten: usize, seen: Stage, context: &Context<'_>) -> bool {
+        let mut queue = self.queue.lock();
+        if !queue.output.is_empty() || queue.stage != seen {
+            return false;
+        }
+        queue.unwritten = unwritten;
+        queue.parked = true;
+        if !queue.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            queue.waker = Some(context.waker().clone());
+        }
+        true
+    }
+
+    /// For the connection's task: hands an answer to the call that waits for it.
+    pub(crate) fn complete(&self, frame: &Frame<'_>) {
+        match self.calls.take(frame.header.opaque) {
+            // It may have timed out this moment; then the answer is late, as below.
+            Some(call) => drop(call.send(Command::from_frame(&frame.header, frame.body))),
+            None => tracing::debug!(
+                remote = %self.ends.remote,
+                opaque = frame.header.opaque,
+                "an answer came that no call waits for",
+            ),
+        }
+    }
+
+    /// For the connection's task at its end.
+    pub(crate) fn finish(&self) {
+        self.advance(Stage::Closing);
+        self.calls.close();
+        let mut queue = self.queue.lock();
+        queue.output = Output::default();
+        queue.waker = None;
+    }
+
+    pub(crate) fn mark_active(&self) {
+        self.active.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks whether bytes went in or out since the last look, and returns for how many looks none did.
+    pub(crate) fn silent_looks(&self) -> u8 {
+        if self.active.swap(false, Ordering::Relaxed) {
+            self.silent_looks.store(0, Ordering::Relaxed);
+            return 0;
+        }
+        self.silent_looks.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+
+    pub(crate) fn output_bytes_max(&self) -> usize {
+        self.output_bytes_max
+    }
+}
+
+/// Wakes the task if it sleeps, outside the lock: it would want the lock at once.
+fn wake(mut queue: parking_lot::MutexGuard<'_, Queue>) {
+    if std::mem::take(&mut queue.parked) {
+        let waker = queue.waker.clone();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 }

@@ -3,14 +3,29 @@
 //!
 //! It knows no request code's meaning.
 
+mod calls;
 pub mod client;
 pub mod connection;
+mod driver;
+mod greeting;
+pub mod http;
+mod incoming;
+pub mod options;
 pub mod output;
+mod proxy_protocol;
+mod registry;
+mod rewound;
+mod scratch;
 pub mod server;
 pub mod service;
+mod sniff;
+pub mod tls;
 
-pub use client::Client;
+pub use client::{Client, ClientOptions};
 pub use connection::{CallError, Connection};
+pub use http::{Http2, HttpConnection};
+pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;
-pub use server::{Server, ServerOptions};
+pub use server::{Server, StartError};
 pub use service::Service;
+pub use tls::{ClientTls, TlsError};

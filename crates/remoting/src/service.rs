@@ -29,5 +29,35 @@ pub trait Service: Send + Sync + 'static {
     /// The burst is over: what the requests of it collected is to be done now.
     fn burst_end(&self, session: &mut Self::Session, connection: &Arc<Connection>, output: &mut Output);
 
+    /// Whether nothing of this connection waits to be answered. At shutdown a connection closes as soon as that is
+    /// so; it is asked again after everything that is sent to the connection.
+    fn is_idle(&self, session: &Self::Session) -> bool {
+        let _ = session;
+        true
+    }
+
     fn close(&self, session: Self::Session, connection: &Arc<Connection>);
+}
+
+/// Serves nothing: what a client is that only calls.
+#[derive(Debug)]
+pub(crate) struct NoService;
+
+impl Service for NoService {
+    type Session = ();
+
+    fn open(&self, _: &Arc<Connection>) {}
+
+    fn request(&self, (): &mut (), _: &Arc<Connection>, frame: &Frame<'_>, output: &mut Output) {
+        let code = frame.header.code;
+        let response = roxmq_protocol::command::Command::response(
+            roxmq_protocol::code::response::REQUEST_CODE_NOT_SUPPORTED,
+        )
+        .remark(format!(" request type {code} not supported"));
+        output.reply(&frame.header, response);
+    }
+
+    fn burst_end(&self, (): &mut (), _: &Arc<Connection>, _: &mut Output) {}
+
+    fn close(&self, (): (), _: &Arc<Connection>) {}
 }

@@ -1,0 +1,149 @@
+//! HTTP on the ports of the remoting protocol: health over HTTP/1, and a place for gRPC over HTTP/2.
+
+use crate::options::Readiness;
+use crate::server::{Phase, draining};
+use http_body_util::{Empty, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+/// How long an HTTP/1 connection may take to send a request, or stay without one.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// A silent HTTP/2 peer is asked so often whether it is still there.
+const PING_INTERVAL: Duration = Duration::from_secs(60);
+const CONCURRENT_STREAMS_MAX: u32 = 100;
+
+/// A byte stream in both directions.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<IO: AsyncRead + AsyncWrite + Send + Unpin> Stream for IO {}
+
+/// A connection that speaks HTTP, from its first byte on and with TLS taken off.
+pub struct HttpConnection {
+    pub stream: Box<dyn Stream>,
+    /// The peer; with a PROXY header, the source it names.
+    pub remote: SocketAddr,
+    pub local: SocketAddr,
+    /// Whether TLS was taken off.
+    pub secure: bool,
+    pub(crate) phase: watch::Receiver<Phase>,
+}
+
+impl HttpConnection {
+    /// A future that is done when the server shuts down and the connection should finish. As long as it or the
+    /// connection lives, the server waits for it.
+    pub fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut phase = self.phase.clone();
+        async move { draining(&mut phase).await }
+    }
+}
+
+/// Serves HTTP/2 connections.
+pub trait Http2: Debug + Send + Sync {
+    /// Until the peer goes or the server shuts down.
+    fn serve(&self, connection: HttpConnection) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+}
+
+/// Answers every call as gRPC says a method that isn't there is answered.
+#[derive(Debug)]
+pub(crate) struct UnimplementedGrpc;
+
+impl Http2 for UnimplementedGrpc {
+    fn serve(&self, connection: HttpConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            let mut shutdown = pin!(connection.shutdown());
+            let mut served = pin!(
+                hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                    .timer(TokioTimer::new())
+                    .keep_alive_interval(PING_INTERVAL)
+                    .max_concurrent_streams(CONCURRENT_STREAMS_MAX)
+                    .serve_connection(TokioIo::new(connection.stream), service_fn(unimplemented_grpc))
+            );
+            let result = tokio::select! {
+                result = &mut served => result,
+                () = &mut shutdown => {
+                    served.as_mut().graceful_shutdown();
+                    served.await
+                }
+            };
+            log_end(connection.remote, result);
+        })
+    }
+}
+
+async fn unimplemented_grpc(_: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
+    const UNIMPLEMENTED: HeaderValue = HeaderValue::from_static("12");
+    const MESSAGE: HeaderValue = HeaderValue::from_static(
+        "this version serves no gRPC; connect with a client of the remoting protocol, to this same port",
+    );
+    let mut response = Response::new(Empty::new());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    headers.insert("grpc-status", UNIMPLEMENTED);
+    headers.insert("grpc-message", MESSAGE);
+    Ok(response)
+}
+
+/// Serves `/healthz` and `/readyz`.
+pub(crate) async fn serve_http1(connection: HttpConnection, readiness: Readiness) {
+    let mut shutdown = pin!(connection.shutdown());
+    let mut served = pin!(
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .serve_connection(
+                TokioIo::new(connection.stream),
+                service_fn(move |request| {
+                    let response = health(&request, &readiness);
+                    async move { Ok::<_, Infallible>(response) }
+                }),
+            )
+    );
+    let result = tokio::select! {
+        result = &mut served => result,
+        () = &mut shutdown => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    log_end(connection.remote, result);
+}
+
+fn health(request: &Request<Incoming>, readiness: &Readiness) -> Response<Full<Bytes>> {
+    let (status, text) = match (request.method(), request.uri().path()) {
+        (&(Method::GET | Method::HEAD), "/healthz") => (StatusCode::OK, "ok".to_owned()),
+        (&(Method::GET | Method::HEAD), "/readyz") => match readiness.check() {
+            Ok(()) => (StatusCode::OK, "ready".to_owned()),
+            Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
+        },
+        (method, path) => (
+            StatusCode::NOT_FOUND,
+            format!(
+                "there is nothing at {method} {path}\n\
+                 GET /healthz says whether this server is alive, GET /readyz whether it can serve.\n\
+                 Messages go over the remoting protocol, to this same port.\n"
+            ),
+        ),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+fn log_end(remote: SocketAddr, result: Result<(), hyper::Error>) {
+    match result {
+        Ok(()) => tracing::debug!(%remote, "HTTP connection closed"),
+        Err(error) => tracing::debug!(%remote, %error, "HTTP connection lost"),
+    }
+}

@@ -1,0 +1,57 @@
+//! TLS on both sides, and the PEM files it needs.
+
+pub(crate) mod client;
+pub(crate) mod server;
+
+pub use client::ClientTls;
+
+use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("{key} names {}, which can't be used: {reason}", path.display())]
+    File { key: &'static str, path: PathBuf, reason: pem::Error },
+    #[error("{key} names {}, which holds no certificate", path.display())]
+    NoCertificate { key: &'static str, path: PathBuf },
+    #[error("{there} is set but {missing} isn't; a certificate needs both")]
+    HalfPair { there: &'static str, missing: &'static str },
+    #[error("tls.server.need.client.auth needs tls.server.trustCertPath, which isn't set")]
+    NoTrust,
+    #[error("no self-signed certificate could be made: {0}")]
+    SelfSigned(#[from] rcgen::Error),
+    #[error("the certificates can't be used: {0}")]
+    Rejected(#[from] rustls::Error),
+    #[error("the trusted certificates can't be used: {0}")]
+    Verifier(#[from] rustls::client::VerifierBuilderError),
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn certificates(key: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let unusable = |reason| TlsError::File { key, path: path.to_owned(), reason };
+    let certificates: Vec<_> =
+        CertificateDer::pem_file_iter(path).map_err(unusable)?.collect::<Result<_, _>>().map_err(unusable)?;
+    if certificates.is_empty() {
+        return Err(TlsError::NoCertificate { key, path: path.to_owned() });
+    }
+    Ok(certificates)
+}
+
+fn private_key(key: &'static str, path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|reason| TlsError::File { key, path: path.to_owned(), reason })
+}
+
+fn trusted(key: &'static str, path: &Path) -> Result<Arc<RootCertStore>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(key, path)? {
+        roots.add(certificate)?;
+    }
+    Ok(Arc::new(roots))
+}

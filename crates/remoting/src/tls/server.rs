@@ -1,0 +1,130 @@
+//! The server's side: its certificate, from files that may be replaced while it runs or made by itself.
+
+use super::{TlsError, certificates, private_key, provider, trusted};
+use crate::options::{ClientAuth, ServerTls};
+use parking_lot::Mutex;
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The files are looked at when somebody connects, but not more often than this.
+const LOOK_INTERVAL: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(crate) struct TlsServer {
+    tls: ServerTls,
+    /// Without files nothing is made before the first peer speaks TLS.
+    loaded: Mutex<Option<Loaded>>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    config: Arc<ServerConfig>,
+    /// When each of the files was last changed.
+    changed: [Option<SystemTime>; 3],
+    looked: Instant,
+}
+
+impl TlsServer {
+    /// Reads the files, if there are any, so that wrong ones are noticed at the start.
+    pub fn new(tls: ServerTls) -> Result<Self, TlsError> {
+        let server = TlsServer { tls, loaded: Mutex::new(None) };
+        match (&server.tls.key_path, &server.tls.cert_path) {
+            (None, None) => {}
+            (Some(_), None) => {
+                return Err(TlsError::HalfPair {
+                    there: "tls.server.keyPath",
+                    missing: "tls.server.certPath",
+                });
+            }
+            (None, Some(_)) => {
+                return Err(TlsError::HalfPair {
+                    there: "tls.server.certPath",
+                    missing: "tls.server.keyPath",
+                });
+            }
+            (Some(_), Some(_)) => drop(server.config()?),
+        }
+        Ok(server)
+    }
+
+    /// What a new connection is to be served with.
+    pub fn config(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let mut loaded = self.loaded.lock();
+        match &mut *loaded {
+            None => {
+                let changed = self.changed();
+                let config = Arc::new(self.load()?);
+                *loaded = Some(Loaded { config: config.clone(), changed, looked: Instant::now() });
+                Ok(config)
+            }
+            Some(loaded) => {
+                if loaded.looked.elapsed() >= LOOK_INTERVAL {
+                    loaded.looked = Instant::now();
+                    self.refresh(loaded);
+                }
+                Ok(loaded.config.clone())
+            }
+        }
+    }
+
+    /// Takes files that were replaced; bad ones leave everything as it was.
+    fn refresh(&self, loaded: &mut Loaded) {
+        let changed = self.changed();
+        if changed == loaded.changed {
+            return;
+        }
+        match self.load() {
+            Ok(config) => {
+                loaded.config = Arc::new(config);
+                loaded.changed = changed;
+                tracing::info!("TLS certificates replaced");
+            }
+            Err(error) => tracing::warn!(%error, "the new TLS certificates aren't used, the old ones stay"),
+        }
+    }
+
+    fn changed(&self) -> [Option<SystemTime>; 3] {
+        [&self.tls.key_path, &self.tls.cert_path, &self.tls.trust_cert_path]
+            .map(|path| std::fs::metadata(path.as_ref()?).and_then(|metadata| metadata.modified()).ok())
+    }
+
+    fn load(&self) -> Result<ServerConfig, TlsError> {
+        let (chain, key) = match (&self.tls.cert_path, &self.tls.key_path) {
+            (Some(cert), Some(key)) => {
+                (certificates("tls.server.certPath", cert)?, private_key("tls.server.keyPath", key)?)
+            }
+            _ => self_signed()?,
+        };
+        let builder =
+            ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
+        let builder = match self.tls.client_auth {
+            ClientAuth::None => builder.with_no_client_auth(),
+            asked => {
+                let path = self.tls.trust_cert_path.as_deref().ok_or(TlsError::NoTrust)?;
+                let roots = trusted("tls.server.trustCertPath", path)?;
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
+                let verifier = match asked {
+                    ClientAuth::Require => verifier,
+                    ClientAuth::Optional | ClientAuth::None => verifier.allow_unauthenticated(),
+                };
+                builder.with_client_cert_verifier(verifier.build()?)
+            }
+        };
+        let mut config = builder.with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+fn self_signed() -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    tracing::warn!(
+        "TLS uses a certificate that this server made for itself, which nobody can check; \
+         set tls.server.certPath and tls.server.keyPath"
+    );
+    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+    Ok((vec![made.cert.der().clone()], key))
+}
