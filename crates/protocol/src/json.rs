@@ -10,6 +10,7 @@ mod parse;
 mod write;
 
 pub use fields::{Fields, FromJson, JsonKey};
+pub(crate) use fields::{expect_object, fields_except};
 pub use parse::parse;
 pub use serde_json::{Map, Value};
 pub use write::{Form, ToJson, Writer};

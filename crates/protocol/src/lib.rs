@@ -4,6 +4,7 @@
 //! what it was given.
 
 pub mod batch;
+pub mod body;
 pub mod code;
 pub mod command;
 pub mod compression;

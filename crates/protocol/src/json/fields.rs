@@ -1,7 +1,7 @@
 //! Typed values out of parsed JSON, as leniently as Java reads them: numbers where texts belong and the other way
 //! round, `"true"` for true, null for nothing.
 
-use super::{JsonError, Value, parse};
+use super::{JsonError, Map, Value, parse};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A type that can be read from JSON.
@@ -62,8 +62,20 @@ fn name_field(error: JsonError, name: &'static str) -> JsonError {
 /// Stands in an error for the field until [`name_field`] puts its name there.
 const UNNAMED: &str = "(value)";
 
+/// Refuses what is no object.
+pub(crate) fn expect_object(value: &Value) -> Result<(), JsonError> {
+    if value.is_object() { Ok(()) } else { wrong_type("an object", value) }
+}
+
+/// The fields of an object but those of the given names.
+pub(crate) fn fields_except(value: &Value, names: &[&str]) -> Map<String, Value> {
+    let fields = value.as_object().into_iter().flatten();
+    let others = fields.filter(|(name, _)| !names.contains(&name.as_str()));
+    others.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// The error for a value of the wrong type.
-pub(super) fn wrong_type<T>(expected: &'static str, value: &Value) -> Result<T, JsonError> {
+fn wrong_type<T>(expected: &'static str, value: &Value) -> Result<T, JsonError> {
     const SHOWN_CHARS_MAX: usize = 80;
     let found = match value {
         Value::Object(_) => "an object".to_owned(),
@@ -140,6 +152,12 @@ impl FromJson for f64 {
             _ => None,
         };
         number.map_or_else(|| wrong_type("a number", value), Ok)
+    }
+}
+
+impl<T: FromJson> FromJson for Option<T> {
+    fn from_json(value: &Value) -> Result<Self, JsonError> {
+        if value.is_null() { Ok(None) } else { T::from_json(value).map(Some) }
     }
 }
 
