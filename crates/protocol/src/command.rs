@@ -1,6 +1,8 @@
 //! A request or a response that owns its parts: what clients send and what is not on the hot path.
 
-use crate::header::{Encoding, FLAG_ONEWAY, FLAG_RESPONSE, Header, encode_binary, encode_json};
+use crate::header::{
+    Encoding, FLAG_ONEWAY, FLAG_RESPONSE, Header, can_encode_binary, encode_binary, encode_json,
+};
 use crate::language::Language;
 use crate::{frame, version};
 use bytes::Bytes;
@@ -104,8 +106,10 @@ impl Command {
         out.extend_from_slice(&self.body);
     }
 
-    /// Appends the frame up to the body, for callers that send the body without copying it.
+    /// Appends the frame up to the body, for callers that send the body without copying it. A code that the binary
+    /// header has no room for goes out as JSON, which every peer reads.
     pub fn encode_head(&self, encoding: Encoding, out: &mut Vec<u8>) {
+        let encoding = if can_encode_binary(self.code) { encoding } else { Encoding::Json };
         let start = frame::begin(out);
         match encoding {
             Encoding::Json => encode_json(self, out),

@@ -84,5 +84,8 @@ pub enum HeaderError {
 /// More fields than any client sends; beyond it a header is an attack or an accident.
 pub(crate) const FIELDS_MAX: usize = 1024;
 
-pub use binary::encode as encode_binary;
+pub use binary::{can_encode as can_encode_binary, encode as encode_binary};
 pub use json::{encode as encode_json, push_number, push_string};
+
+#[cfg(test)]
+mod tests;

@@ -16,13 +16,17 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    fn text(&mut self, length: i64, what: &'static str) -> Result<Text<'a>, HeaderError> {
+    fn part(&mut self, length: i64, what: &'static str) -> Result<&'a [u8], HeaderError> {
         let left = self.bytes.len();
-        let taken = usize::try_from(length).ok().filter(|length| *length <= left);
-        let taken = taken.ok_or(HeaderError::Length { what, length, left })?;
-        let (head, rest) = self.bytes.split_at(taken);
+        let split = usize::try_from(length).ok().and_then(|length| self.bytes.split_at_checked(length));
+        let (head, rest) = split.ok_or(HeaderError::Length { what, length, left })?;
         self.bytes = rest;
-        std::str::from_utf8(head).map(Text::plain).map_err(|_| HeaderError::NotUtf8)
+        Ok(head)
+    }
+
+    fn text(&mut self, length: i64, what: &'static str) -> Result<Text<'a>, HeaderError> {
+        let bytes = self.part(length, what)?;
+        std::str::from_utf8(bytes).map(Text::plain).map_err(|_| HeaderError::NotUtf8)
     }
 }
 
@@ -42,7 +46,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Header<'_>, HeaderError> {
     if fields_bytes == 0 {
         return Ok(header);
     }
-    let mut fields = Reader { bytes: reader.text(fields_bytes, "the fields")?.raw().as_bytes() };
+    let mut fields = Reader { bytes: reader.part(fields_bytes, "the fields")? };
     let mut count = 0;
     while !fields.bytes.is_empty() {
         let name_bytes = i64::from(i16::from_be_bytes(fields.take("a field's name length")?));
@@ -61,7 +65,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Header<'_>, HeaderError> {
     Ok(header)
 }
 
-/// Appends the command's header in the compact form. The form has 16 bits for the code and a name's length.
+/// Whether the form's 16 bits for it hold the code.
+pub fn can_encode(code: i32) -> bool {
+    i16::try_from(code).is_ok()
+}
+
+/// Appends the command's header in the compact form. Its code must be one that [`can_encode`].
 pub fn encode(command: &Command, out: &mut Vec<u8>) {
     out.extend_from_slice(&(command.code as i16).to_be_bytes());
     out.push(command.language.ordinal());

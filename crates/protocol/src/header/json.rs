@@ -52,18 +52,19 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let mut escaped = false;
         loop {
-            match self.text.as_bytes().get(self.at) {
+            let rest = &self.text.as_bytes()[self.at..];
+            match rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
                 None => return self.fail("a string doesn't end"),
-                Some(b'"') => break,
-                Some(b'\\') => match unescape(&self.text[self.at..]) {
-                    Some((_, length)) => {
-                        escaped = true;
-                        self.at += length;
-                    }
-                    None => return self.fail("an escape isn't one of JSON's"),
-                },
-                Some(_) => self.at += 1,
+                Some(length) => self.at += length,
             }
+            if self.byte() == b'"' {
+                break;
+            }
+            match unescape(&self.text[self.at..]) {
+                Some((_, length)) => self.at += length,
+                None => return self.fail("an escape isn't one of JSON's"),
+            }
+            escaped = true;
         }
         let raw = &self.text[start..self.at];
         self.at += 1;
