@@ -1,5 +1,6 @@
 //! The parts of a broker, put together.
 
+use crate::clients::Clients;
 use crate::config::BrokerConfig;
 use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
@@ -51,6 +52,7 @@ pub struct Broker {
     pub(crate) groups: GroupTable,
     pub(crate) offsets: ConsumerOffsets,
     pub(crate) delay_offsets: DelayOffsets,
+    pub(crate) clients: Clients,
     pub(crate) locks: QueueLocks,
     pub(crate) resets: PendingResets,
     pub(crate) stats: Stats,

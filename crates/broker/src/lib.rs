@@ -1,6 +1,7 @@
 //! The broker: topics, groups and offsets over the store, a file for each request it answers.
 
 pub mod broker;
+pub mod clients;
 pub mod config;
 pub mod groups;
 pub mod locks;

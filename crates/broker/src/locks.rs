@@ -8,6 +8,7 @@ use foldhash::HashMap;
 use parking_lot::Mutex;
 use roxmq_protocol::message_queue::MessageQueue;
 use roxmq_store::Millis;
+use std::collections::BTreeSet;
 
 /// How long a lock lives that its owner doesn't refresh.
 const LOCK_LIFETIME_MS: i64 = 60_000;
@@ -51,7 +52,7 @@ impl QueueLocks {
     }
 
     /// Gives up the locks that the client owns; those of others stay.
-    pub fn unlock(&self, group: &str, client_id: &str, queues: &[MessageQueue]) {
+    pub fn unlock(&self, group: &str, client_id: &str, queues: &BTreeSet<MessageQueue>) {
         let mut groups = self.groups.lock();
         let Some(locks) = groups.get_mut(group) else {
             return;
@@ -127,11 +128,11 @@ mod tests {
     fn only_the_owner_unlocks() {
         let locks = QueueLocks::default();
         check(&locks, 0, "a", &[0], &[0]);
-        locks.unlock("g", "b", &[queue(0)]);
+        locks.unlock("g", "b", &BTreeSet::from([queue(0)]));
         check(&locks, 1, "b", &[0], &[]);
-        locks.unlock("other", "a", &[queue(0)]);
+        locks.unlock("other", "a", &BTreeSet::from([queue(0)]));
         check(&locks, 1, "b", &[0], &[]);
-        locks.unlock("g", "a", &[queue(0), queue(7)]);
+        locks.unlock("g", "a", &BTreeSet::from([queue(0), queue(7)]));
         check(&locks, 1, "b", &[0], &[0]);
     }
 
