@@ -4,8 +4,16 @@
 //! file. Queues are derived from the log: what is missing here is put back from there.
 
 mod consume_queue;
+mod cut;
 mod entry;
+mod load;
+mod names;
+mod queue_files;
+mod snapshot;
 mod table;
+mod tail;
+mod unsynced;
+mod write_behind;
 
 pub use consume_queue::ConsumeQueue;
 pub use entry::QueueEntry;

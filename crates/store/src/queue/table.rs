@@ -1,16 +1,35 @@
 //! All consume queues of a store.
 
 use crate::files::FileSystem;
-use crate::position::{PhyOffset, QueueId};
-use crate::queue::ConsumeQueue;
+use crate::position::{PhyOffset, QueueId, QueueOffset};
+use crate::queue::consume_queue::{ConsumeQueue, Extent};
+use crate::queue::load::{Found, Loader};
+use crate::queue::queue_files::QueueFiles;
+use crate::queue::snapshot::{Held, Snapshot};
+use crate::queue::{cut, names, write_behind};
 use crate::store::OpenError;
+use parking_lot::RwLock;
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+/// A snapshot is written once this part of the queues has got or lost a file: writing it costs as much as there are
+/// queues.
+const SNAPSHOT_PART: usize = 8;
+
+/// The queues of a topic, in order of their ids.
+type Queues = Vec<Arc<ConsumeQueue>>;
 
 #[derive(Debug)]
-pub struct QueueTable {}
+pub struct QueueTable {
+    files: Arc<QueueFiles>,
+    topics: RwLock<HashMap<Arc<str>, Queues, foldhash::fast::RandomState>>,
+    incomplete: Vec<Incomplete>,
+    /// The snapshot promises more than there is.
+    snapshot_stale: AtomicBool,
+}
 
 /// A queue that had more entries than its files hold. Replaying the log from `from` on puts them back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,80 +49,214 @@ impl QueueTable {
         file_bytes: u64,
         visible: Arc<AtomicI64>,
     ) -> Result<QueueTable, OpenError> {
-        let _ = (files, root, file_bytes, visible);
-        unimplemented!()
+        let failed = |source| OpenError::Io { path: root.to_owned(), source };
+        let snapshot = Snapshot::load(&*files, root).map_err(failed)?;
+        let shared = Arc::new(QueueFiles::new(files, root, file_bytes, visible));
+        let file_entries = shared.file_entries();
+        let loader = Loader { files: shared.fs(), root, file_entries, snapshot: &snapshot };
+        let mut table = QueueTable {
+            files: Arc::clone(&shared),
+            topics: RwLock::default(),
+            incomplete: Vec::new(),
+            snapshot_stale: AtomicBool::new(false),
+        };
+        let mut missing = snapshot.clone();
+        for found in loader.load()? {
+            let held = missing.topics.get_mut(&*found.topic).and_then(|queues| queues.remove(&found.id));
+            table.add_found(found, held);
+        }
+        for (topic, queues) in missing.topics {
+            let topic: Arc<str> = Arc::from(topic);
+            for (id, held) in queues {
+                table.add_missing(&topic, id, held).map_err(failed)?;
+            }
+        }
+        for queues in table.topics.get_mut().values_mut() {
+            queues.sort_by_key(|queue| queue.id());
+            queues.shrink_to_fit();
+        }
+        table.snapshot_stale = AtomicBool::new(!table.incomplete.is_empty());
+        Ok(table)
+    }
+
+    fn add_found(&mut self, found: Found, held: Option<Held>) {
+        let next = found.extent.next;
+        if found.gap || held.is_some_and(|held| held.next > next) {
+            let from = found.extent.last_end;
+            self.incomplete.push(Incomplete { topic: Arc::clone(&found.topic), id: found.id, from });
+        }
+        self.add(&found.topic, found.id, found.extent);
+    }
+
+    /// A queue whose files are gone goes on where its messages are to be found, or at least where it ended.
+    fn add_missing(&mut self, topic: &Arc<str>, id: QueueId, held: Held) -> io::Result<()> {
+        if held.next == 0 {
+            return Ok(());
+        }
+        let queue = self.add(topic, id, Extent::EMPTY);
+        if held.min > 0 {
+            cut::skip_to(&queue, QueueOffset(held.min))?;
+        }
+        if held.next > held.min {
+            self.incomplete.push(Incomplete { topic: Arc::clone(topic), id, from: PhyOffset(0) });
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, topic: &Arc<str>, id: QueueId, extent: Extent) -> Arc<ConsumeQueue> {
+        let queue = Arc::new(ConsumeQueue::new(Arc::clone(&self.files), Arc::clone(topic), id, extent));
+        self.topics.get_mut().entry(Arc::clone(topic)).or_default().push(Arc::clone(&queue));
+        queue
     }
 
     /// Queues whose files were lost or cut since they were written, to be replayed before the store opens.
     pub fn incomplete(&self) -> &[Incomplete] {
-        unimplemented!()
+        &self.incomplete
     }
 
     pub fn get(&self, topic: &str, id: QueueId) -> Option<Arc<ConsumeQueue>> {
-        let _ = (topic, id);
-        unimplemented!()
+        find(self.topics.read().get(topic)?, id).cloned()
     }
 
     /// The queue, made if it doesn't exist; it has no file until its first entry is written behind.
     pub fn get_or_create(&self, topic: &str, id: QueueId) -> Arc<ConsumeQueue> {
-        let _ = (topic, id);
-        unimplemented!()
+        if let Some(queue) = self.get(topic, id) {
+            return queue;
+        }
+        let mut topics = self.topics.write();
+        if let Some(queue) = topics.get(topic).and_then(|queues| find(queues, id)) {
+            return Arc::clone(queue);
+        }
+        let name = topics.get_key_value(topic).map_or_else(|| Arc::from(topic), |(name, _)| Arc::clone(name));
+        let queue = ConsumeQueue::new(Arc::clone(&self.files), Arc::clone(&name), id, Extent::EMPTY);
+        let queue = Arc::new(queue);
+        let queues = topics.entry(name).or_default();
+        let at = queues.partition_point(|queue| queue.id() < id);
+        queues.insert(at, Arc::clone(&queue));
+        queue
     }
 
     /// Every topic that has a queue, in no order.
     pub fn topics(&self) -> Vec<Arc<str>> {
-        unimplemented!()
+        self.topics.read().keys().cloned().collect()
     }
 
     /// The queues of a topic, in order of their ids.
     pub fn queues(&self, topic: &str) -> Vec<Arc<ConsumeQueue>> {
-        let _ = topic;
-        unimplemented!()
+        self.topics.read().get(topic).cloned().unwrap_or_default()
     }
 
     /// Forgets the queues of a topic and removes their files. Who still holds one of them reads nothing from it.
     pub fn remove_topic(&self, topic: &str) -> io::Result<()> {
-        let _ = topic;
-        unimplemented!()
+        let _maintenance = self.files.maintenance.lock();
+        let dir = names::topic_dir(self.files.root(), topic)?;
+        let queues = self.topics.write().remove(topic).unwrap_or_default();
+        for queue in &queues {
+            queue.mark_removed();
+        }
+        self.snapshot_stale.store(true, Ordering::Release);
+        self.files.fs().remove_dir_all(&dir)?;
+        for queue in &queues {
+            self.files.forget(queue, &dir);
+        }
+        match self.files.fs().sync_dir(&self.files.root().join(names::DIR)) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
     }
 
     /// Drops the entries of records at or above `log_end`. Recovery calls it with the position up to which the files
     /// are known to be whole before it replays the log from there, and with the end of the log after a cut.
     pub fn truncate(&self, log_end: PhyOffset) -> io::Result<()> {
-        let _ = log_end;
-        unimplemented!()
+        let _maintenance = self.files.maintenance.lock();
+        for queue in self.all() {
+            if queue.last_end() > log_end {
+                self.snapshot_stale.store(true, Ordering::Release);
+                cut::truncate(&self.files, &queue, log_end)?;
+            }
+        }
+        self.files.sync()
     }
 
     /// Moves the minimum offsets behind the entries of records below `log_min`, and removes files that hold no others.
     /// The last file of a queue stays, so that the queue's maximum offset does.
     pub fn trim(&self, log_min: PhyOffset) -> io::Result<()> {
-        let _ = log_min;
-        unimplemented!()
+        let _maintenance = self.files.maintenance.lock();
+        self.all().iter().try_for_each(|queue| cut::trim(&self.files, queue, log_min))
     }
 
     /// Entries that are in memory only. Whoever pushes many calls [`write_behind`](Self::write_behind) when it grows.
     pub fn unwritten(&self) -> usize {
-        unimplemented!()
+        self.files.unwritten()
     }
 
     /// Writes new entries to the files, without waiting for the disk, and frees the memory of queues that are idle.
     pub fn write_behind(&self) -> io::Result<()> {
-        unimplemented!()
+        let _maintenance = self.files.maintenance.lock();
+        write_behind::round(&self.files)
     }
 
     /// Writes behind and makes every entry pushed before the call durable. After an error nothing is durable that
     /// wasn't before, and no later call succeeds unless only space was missing.
     pub fn sync(&self) -> io::Result<()> {
-        unimplemented!()
+        let changes = self.files.reshaped();
+        let stale = self.snapshot_stale.load(Ordering::Acquire);
+        self.sync_and_save(stale || (changes > 0 && changes as usize > self.count() / SNAPSHOT_PART))
     }
 
     /// [`sync`](Self::sync), and writes down what each queue holds, so that the next load notices missing files.
     pub fn close(&self) -> io::Result<()> {
-        unimplemented!()
+        self.sync_and_save(true)
+    }
+
+    fn sync_and_save(&self, save: bool) -> io::Result<()> {
+        let _maintenance = self.files.maintenance.lock();
+        write_behind::round(&self.files)?;
+        let changes = self.files.reshaped();
+        let snapshot = save.then(|| self.snapshot());
+        self.files.sync()?;
+        if let Some(snapshot) = snapshot {
+            snapshot.save(self.files.fs(), self.files.root())?;
+            self.files.uncount_reshaped(changes);
+            self.snapshot_stale.store(false, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// One past the record of the newest entry of any queue.
     pub fn max_phy_offset(&self) -> PhyOffset {
-        unimplemented!()
+        let topics = self.topics.read();
+        topics.values().flatten().map(|queue| queue.last_end()).max().unwrap_or_default()
     }
+
+    fn all(&self) -> Queues {
+        self.topics.read().values().flatten().cloned().collect()
+    }
+
+    fn count(&self) -> usize {
+        self.topics.read().values().map(Vec::len).sum()
+    }
+
+    /// What the files hold, as far as it is written.
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for (topic, queues) in &*self.topics.read() {
+            let held = queues.iter().filter_map(|queue| {
+                let next = queue.state.lock().tail.written();
+                let min = queue.min_offset().0.min(next);
+                (next > 0).then_some((queue.id(), Held { min, next }))
+            });
+            snapshot.topics.insert(topic.to_string(), held.collect());
+        }
+        snapshot
+    }
+}
+
+fn find(queues: &Queues, id: QueueId) -> Option<&Arc<ConsumeQueue>> {
+    // Ids run from 0 without a gap, as a rule.
+    let expected = queues.get(usize::try_from(id.0).ok()?);
+    if let Some(queue) = expected.filter(|queue| queue.id() == id) {
+        return Some(queue);
+    }
+    queues.binary_search_by_key(&id, |queue| queue.id()).ok().map(|at| &queues[at])
 }
