@@ -138,7 +138,7 @@ mod tests {
         let id = UniqueId {
             ip: IpAddr::from([10, 0, 0, 1]),
             process_id: 0x1234,
-            instance: 0x1837_2A,
+            instance: 0x0018_372A,
             month_ms: 5,
             counter: 0xFFFE,
         };
