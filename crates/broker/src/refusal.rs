@@ -3,6 +3,7 @@
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::ext::FieldError;
+use roxmq_protocol::json::JsonError;
 use std::borrow::Cow;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,6 +54,13 @@ impl Refusal {
 impl From<FieldError> for Refusal {
     fn from(error: FieldError) -> Self {
         Refusal::failed(error.to_string())
+    }
+}
+
+/// A body that isn't what the request needs.
+impl From<JsonError> for Refusal {
+    fn from(error: JsonError) -> Self {
+        Refusal::failed(format!("the request's body can't be read: {error}"))
     }
 }
 

@@ -1,9 +1,11 @@
 //! A request or a response that owns its parts: what clients send and what is not on the hot path.
 
+use crate::ext::ExtFields;
 use crate::header::{
     Encoding, FLAG_ONEWAY, FLAG_RESPONSE, Header, can_encode_binary, encode_binary, encode_json,
 };
 use crate::language::Language;
+use crate::text::Text;
 use crate::{frame, version};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -76,6 +78,15 @@ impl Command {
 
     pub fn field(&self, name: &str) -> Option<&str> {
         self.ext.iter().rev().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The fields in the form that the typed headers of [`crate::request`] decode from.
+    pub fn ext_fields(&self) -> ExtFields<'_> {
+        let mut fields = ExtFields::default();
+        for (name, value) in &self.ext {
+            fields.push(Text::plain(name), Text::plain(value));
+        }
+        fields
     }
 
     pub fn is_oneway(&self) -> bool {
