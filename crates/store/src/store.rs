@@ -22,6 +22,10 @@ pub enum OpenError {
     Io { path: PathBuf, source: io::Error },
     #[error("{path} has {found} bytes but {key} is {expected}; set {key}={found} to open this store")]
     FileSize { path: PathBuf, found: u64, expected: u64, key: &'static str },
+    #[error(
+        "{path} has {found} bytes, but maxHashSlotNum={slots} and maxIndexNum={entries} make {expected}; set both to what they were when the file was made"
+    )]
+    IndexFileSize { path: PathBuf, found: u64, expected: u64, slots: u32, entries: u32 },
 }
 
 /// The topic of the records that say how the broker's state changed; only its queue 0 is used. The store writes and

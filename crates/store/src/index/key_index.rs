@@ -1,12 +1,24 @@
-//! The index as the store uses it.
+//! The index as the store uses it: keys wait in memory, where queries see them, until they are written in one go.
 
 use crate::files::FileSystem;
+use crate::index::index_file::{IndexFile, add_place};
+use crate::index::layout::Layout;
+use crate::local_time;
 use crate::position::{Millis, PhyOffset};
 use crate::read::KeyQuery;
 use crate::store::OpenError;
+use parking_lot::{Mutex, RwLock};
+use std::collections::VecDeque;
+use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Keys written by one call.
+const WRITE_KEYS_MAX: usize = 16 * 1024;
+
+/// An index that got no key for this many flushes keeps no slots in memory.
+const IDLE_FLUSHES: u8 = 2;
 
 /// A key of a record, before it is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +28,24 @@ pub struct IndexKey {
     pub store_time: Millis,
 }
 
-#[derive(Debug)]
-pub struct KeyIndex {}
+pub struct KeyIndex {
+    fs: Arc<dyn FileSystem>,
+    dir: PathBuf,
+    layout: Layout,
+    waiting: Mutex<Waiting>,
+    /// In the order of their names, which is that of time and of the log.
+    files: RwLock<Vec<Arc<IndexFile>>>,
+    /// Held by whoever changes files. How many flushes in a row found nothing to write.
+    maintenance: Mutex<u8>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// In the order of the log. They leave when they can be found in a file.
+    keys: VecDeque<IndexKey>,
+    /// The keys of records before this are in the files.
+    end: PhyOffset,
+}
 
 impl KeyIndex {
     /// Opens the index files under `dir`; each has room for `slots` hash slots and `entries` entries.
@@ -27,53 +55,224 @@ impl KeyIndex {
         slots: u32,
         entries: u32,
     ) -> Result<KeyIndex, OpenError> {
-        let _ = (files, dir, slots, entries);
-        unimplemented!()
+        let layout = Layout { slots: slots.max(1), entries: entries.max(2) };
+        let found = open_all(&*files, dir, layout)?;
+        if let Some(last) = found.last() {
+            last.repair().map_err(|source| OpenError::Io { path: last.path.clone(), source })?;
+        }
+        let end = end_of(&found);
+        Ok(KeyIndex {
+            fs: files,
+            dir: dir.to_owned(),
+            layout,
+            waiting: Mutex::new(Waiting { keys: VecDeque::new(), end }),
+            files: RwLock::new(found),
+            maintenance: Mutex::new(0),
+        })
     }
 
     /// Takes keys in the order of the log; queries see them at once. All keys of a record come in one call. Keys of
     /// records before [`end`](Self::end) are there already and are skipped, so that replaying the log is harmless.
     pub fn put_all(&self, keys: &[IndexKey]) {
-        let _ = keys;
-        unimplemented!()
+        let mut waiting = self.waiting.lock();
+        let end = waiting.end;
+        waiting.keys.extend(keys.iter().filter(|key| key.phy_offset >= end));
     }
 
     /// Where replaying the log has to start to complete the index: the keys of every record before it are there.
+    /// 0 if there are none.
     pub fn end(&self) -> PhyOffset {
-        unimplemented!()
+        self.waiting.lock().end
     }
 
     /// Keys that are in memory only. Whoever puts many calls [`flush`](Self::flush) when it grows.
     pub fn pending(&self) -> usize {
-        unimplemented!()
+        self.waiting.lock().keys.len()
     }
 
     /// Makes every key put before the call durable, and frees the memory of an idle index.
     pub fn flush(&self) -> io::Result<()> {
-        unimplemented!()
+        let mut idle_flushes = self.maintenance.lock();
+        let mut written = false;
+        loop {
+            let keys: Vec<IndexKey> = self.waiting.lock().keys.iter().take(WRITE_KEYS_MAX).copied().collect();
+            if keys.is_empty() {
+                break;
+            }
+            let count = self.write(&keys)?;
+            let mut waiting = self.waiting.lock();
+            waiting.keys.drain(..count);
+            if waiting.keys.is_empty() && waiting.keys.capacity() > WRITE_KEYS_MAX {
+                waiting.keys = VecDeque::new();
+            }
+            written = true;
+        }
+        *idle_flushes = if written { 0 } else { idle_flushes.saturating_add(1) };
+        let last = self.files.read().last().cloned();
+        if let Some(last) = last {
+            last.sync()?;
+            if *idle_flushes >= IDLE_FLUSHES {
+                last.free_memory();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes keys to the last file, as many as it takes, and says how many those were.
+    fn write(&self, keys: &[IndexKey]) -> io::Result<usize> {
+        let last = self.files.read().last().cloned();
+        let file = match last {
+            Some(last) if last.room() > 0 => last,
+            full => self.next_file(full.as_deref(), keys[0].store_time)?,
+        };
+        let count = keys.len().min(file.room());
+        file.append(&keys[..count])?;
+        Ok(count)
+    }
+
+    fn next_file(&self, full: Option<&IndexFile>, time: Millis) -> io::Result<Arc<IndexFile>> {
+        let mut name = local_time::digits(time);
+        if let Some(full) = full {
+            // Only the last file is ever repaired, so the one before it must be whole.
+            full.sync()?;
+            full.free_memory();
+            // The clock may have gone back, and files follow each other by name.
+            name = name.max(full.name + 1);
+        }
+        self.fs.create_dir_all(&self.dir)?;
+        let file = Arc::new(IndexFile::create(&*self.fs, &self.dir, name, self.layout)?);
+        for dir in [Some(&*self.dir), self.dir.parent()].into_iter().flatten() {
+            self.fs.sync_dir(dir)?;
+        }
+        self.files.write().push(Arc::clone(&file));
+        Ok(file)
     }
 
     /// When the newest record of the last full file was stored, for the checkpoint; 0 if no file is full.
     pub fn full_until(&self) -> Millis {
-        unimplemented!()
+        let files = self.files.read();
+        files.iter().rev().find(|file| file.room() == 0).map_or(Millis(0), |file| file.header().end_time)
     }
 
     /// The places of the newest `max` records with this hash that were stored from `begin` to `end`, to the second;
     /// each place once, ascending.
     pub fn query(&self, hash: u32, begin: Millis, end: Millis, max: usize) -> io::Result<KeyQuery> {
-        let _ = (hash, begin, end, max);
-        unimplemented!()
+        let mut found = KeyQuery::default();
+        {
+            // First those that wait: meanwhile they may come into a file, but not the other way round.
+            let waiting = self.waiting.lock();
+            for key in waiting.keys.iter().rev() {
+                if found.places.len() >= max {
+                    break;
+                }
+                if key.hash == hash && (begin..=end).contains(&key.store_time) {
+                    add_place(&mut found.places, key.phy_offset);
+                }
+            }
+            if let Some(newest) = waiting.keys.back() {
+                (found.last_update, found.last_update_offset) = (newest.store_time, newest.phy_offset);
+            }
+        }
+        let files = self.files.read().clone();
+        for file in files.iter().rev() {
+            let header = file.header();
+            if found.last_update_offset == PhyOffset(0) {
+                (found.last_update, found.last_update_offset) = (header.end_time, header.end_phy);
+            }
+            if file.covers(begin, end) {
+                file.collect(hash, begin, end, max, &mut found.places)?;
+            }
+            if found.places.len() >= max || (!header.is_empty() && header.begin_time < begin) {
+                break;
+            }
+        }
+        found.places.reverse();
+        Ok(found)
     }
 
     /// Removes leading files that know only records below `log_min`; never the last file.
     pub fn trim(&self, log_min: PhyOffset) -> io::Result<()> {
-        let _ = log_min;
-        unimplemented!()
+        let _maintenance = self.maintenance.lock();
+        let mut removed = false;
+        loop {
+            let first = match &**self.files.read() {
+                [first, _, ..] if first.header().end_phy < log_min => Arc::clone(first),
+                _ => break,
+            };
+            self.fs.remove_file(&first.path)?;
+            self.files.write().remove(0);
+            removed = true;
+        }
+        if removed { self.fs.sync_dir(&self.dir) } else { Ok(()) }
     }
 
     /// Forgets keys of records at or above `log_end`, which recovery cut off.
     pub fn truncate(&self, log_end: PhyOffset) -> io::Result<()> {
-        let _ = log_end;
-        unimplemented!()
+        let _maintenance = self.maintenance.lock();
+        let mut files = self.files.write();
+        while let Some(last) = files.last() {
+            let header = last.header();
+            if header.is_empty() || header.end_phy < log_end {
+                break;
+            }
+            if header.begin_phy >= log_end {
+                self.fs.remove_file(&last.path)?;
+                self.fs.sync_dir(&self.dir)?;
+                files.pop();
+            } else {
+                last.truncate(log_end)?;
+            }
+        }
+        let mut waiting = self.waiting.lock();
+        waiting.keys.retain(|key| key.phy_offset < log_end);
+        waiting.end = end_of(&files);
+        Ok(())
     }
+}
+
+impl fmt::Debug for KeyIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyIndex").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+fn open_all(files: &dyn FileSystem, dir: &Path, layout: Layout) -> Result<Vec<Arc<IndexFile>>, OpenError> {
+    let failed = |path: &Path, source| OpenError::Io { path: path.to_owned(), source };
+    let mut entries = match files.list(dir) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|e| failed(dir, e))?,
+    };
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut found = Vec::new();
+    for entry in entries {
+        let Some(name) = file_name(&entry.name).filter(|_| !entry.is_dir) else { continue };
+        if entry.bytes == 0 {
+            // A crash came between making the file and giving it its size.
+            files.remove_file(&entry.path).map_err(|e| failed(&entry.path, e))?;
+            continue;
+        }
+        if entry.bytes != layout.file_bytes() {
+            return Err(OpenError::IndexFileSize {
+                path: entry.path,
+                found: entry.bytes,
+                expected: layout.file_bytes(),
+                slots: layout.slots,
+                entries: layout.entries,
+            });
+        }
+        let file = IndexFile::open(files, entry.path.clone(), name, layout);
+        found.push(Arc::new(file.map_err(|e| failed(&entry.path, e))?));
+    }
+    Ok(found)
+}
+
+/// The digits of a file's name; none if it isn't named like an index file.
+fn file_name(name: &str) -> Option<u64> {
+    let digits = name.len() == 17 && name.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| name.parse().ok()).flatten()
+}
+
+fn end_of(files: &[Arc<IndexFile>]) -> PhyOffset {
+    let ends = files.iter().rev().map(|file| file.header()).find(|header| !header.is_empty());
+    ends.map_or(PhyOffset(0), |header| header.end_phy)
 }
