@@ -1,0 +1,66 @@
+//! HTTP on the remoting port.
+
+use crate::support::{Peer, options, start};
+use crate::tls::secure;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Bytes;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use roxmq_remoting::{Readiness, ServerOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+async fn get(server: &roxmq_remoting::Server, path: &str) -> String {
+    let mut peer = Peer::connect(server).await;
+    peer.drip(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes()).await;
+    String::from_utf8(peer.rest().await).unwrap()
+}
+
+#[tokio::test]
+async fn health_and_readiness_are_told() {
+    let ready = Arc::new(AtomicBool::new(false));
+    let asked = ready.clone();
+    let readiness = Readiness::new(move || match asked.load(Ordering::SeqCst) {
+        true => Ok(()),
+        false => Err("recovering".to_owned()),
+    });
+    let (server, _) = start(ServerOptions { readiness, ..options() }).await;
+    let check = async |path: &str, status: &str, text: &str| {
+        let answer = get(&server, path).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+        assert!(answer.contains(text), "{path}: {answer}");
+    };
+    check("/healthz", "200", "\r\n\r\nok").await;
+    check("/readyz", "503", "\r\n\r\nrecovering").await;
+    ready.store(true, Ordering::SeqCst);
+    check("/readyz", "200", "\r\n\r\nready").await;
+    check("/other", "404", "/healthz").await;
+}
+
+async fn grpc<IO: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+    io: IO,
+) -> Response<hyper::body::Incoming> {
+    let (mut requests, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(io)).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::post("http://x/apache.rocketmq.v2.MessagingService/QueryRoute")
+        .header("content-type", "application/grpc")
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    requests.send_request(request).await.unwrap()
+}
+
+#[tokio::test]
+async fn grpc_calls_are_answered_as_unimplemented() {
+    let (server, _) = start(options()).await;
+    let plain = grpc(Peer::connect(&server).await.io).await;
+    let secure = grpc(secure(Peer::connect(&server).await).await.unwrap().io).await;
+    for response in [plain, secure] {
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "application/grpc");
+        assert_eq!(response.headers()["grpc-status"], "12");
+        assert!(response.headers()["grpc-message"].to_str().unwrap().contains("gRPC"));
+        assert!(response.collect().await.unwrap().to_bytes().is_empty());
+    }
+}

@@ -1,0 +1,12 @@
+//! The remoting crate over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod calls;
+mod frames;
+mod http;
+mod limits;
+mod proxy;
+mod shutdown;
+mod support;
+mod tls;
