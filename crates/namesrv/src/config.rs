@@ -1,13 +1,15 @@
 //! What a name server is configured with, under the Java server's keys.
 //!
 //! One table lists every key with how to read and show it, and whether a change over the network takes effect, waits
-//! for a restart, or is never accepted. Nothing here touches a file.
+//! for a restart, or is never accepted.
 
 mod keys;
 mod properties;
+mod store;
 
-pub use properties::edit as edit_properties;
+pub use store::{ChangeError, ConfigStore};
 
+use crate::route::RoutePolicy;
 use keys::{Change, KEYS};
 use roxmq_protocol::properties_text;
 use std::fmt;
@@ -148,17 +150,17 @@ impl NamesrvConfig {
             return if key.change == Change::Never { Err(protected()) } else { key.set(config, value) };
         }
         if keys::find_ignored(name).is_some() {
-            return if keys::names_a_path(name) {
-                Err(protected())
-            } else {
-                Ok(config.remember(name, value))
-            };
+            if keys::names_a_path(name) {
+                return Err(protected());
+            }
+            config.remember(name, value);
+            return Ok(());
         }
         Err(ConfigError::Unknown { key: name.to_owned(), nearest: keys::nearest(name) })
     }
 
     /// The keys among these whose change waits for a restart.
-    pub fn waits_for_restart<'a>(properties: &'a [(String, String)]) -> impl Iterator<Item = &'a str> {
+    pub fn waits_for_restart(properties: &[(String, String)]) -> impl Iterator<Item = &str> {
         let at_start = |name: &str| keys::find(name).is_some_and(|key| key.change == Change::AtStart);
         properties.iter().map(|(name, _)| name.as_str()).filter(move |name| at_start(name))
     }
@@ -170,6 +172,14 @@ impl NamesrvConfig {
         let mut lines: Vec<(&str, String)> = own.chain(ignored).collect();
         lines.sort();
         properties_text::write(lines.iter().map(|(name, value)| (*name, value.as_str())))
+    }
+
+    pub(crate) fn route_policy(&self) -> RoutePolicy {
+        RoutePolicy {
+            acting_master: self.support_acting_master,
+            notify_min_broker_id: self.notify_min_broker_id_changed,
+            delete_unregistered_topics: self.delete_topic_with_registration,
+        }
     }
 
     fn remember(&mut self, name: &str, value: &str) {

@@ -6,10 +6,18 @@
 
 pub mod address;
 pub mod config;
-pub mod namesrv;
 pub mod route;
+
+mod files;
+mod kv;
+mod maintenance;
+mod namesrv;
+mod requests;
+mod service;
 
 pub use address::{AddressRule, Asker, RegisteredAddress};
 pub use config::NamesrvConfig;
-pub use namesrv::{Namesrv, Session, StartError, handles};
+pub use namesrv::{Namesrv, StartError};
+pub use requests::{FULL_REGISTRATION, handles};
 pub use route::{RegisterError, Registered, Registration, RouteTable, TopicQueues};
+pub use service::Session;

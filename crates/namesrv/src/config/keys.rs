@@ -2,7 +2,6 @@
 
 use super::{ConfigError, NamesrvConfig};
 use std::fmt::Display;
-use std::path::PathBuf;
 
 /// What becomes of a change over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,9 +158,9 @@ mod text {
 }
 
 mod path {
-    use super::PathBuf;
+    use std::path::{Path, PathBuf};
     pub const EXPECTED: &str = "a path";
-    pub fn show(value: &PathBuf) -> String {
+    pub fn show(value: &Path) -> String {
         value.display().to_string()
     }
     pub fn read(value: &str) -> Option<PathBuf> {

@@ -100,7 +100,7 @@ fn shown_values_read_back() {
 #[test]
 fn editing_keeps_what_people_wrote() {
     let check = |text: &str, changes: &[(&str, &str)], expected: &str| {
-        assert_eq!(edit_properties(text, &pairs(changes)), expected, "{text:?} {changes:?}");
+        assert_eq!(properties::edit(text, &pairs(changes)), expected, "{text:?} {changes:?}");
     };
     check("", &[("a", "1")], "a=1\n");
     check("# mine\na = 0\nb:2", &[("a", "1")], "# mine\na=1\nb:2\n");
