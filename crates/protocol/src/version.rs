@@ -6,6 +6,8 @@
 
 /// From here on a broker's registration has the wrapped body.
 pub const V3_0_11: i32 = 37;
+/// Older consumers can't be asked to reset their offsets.
+pub const V3_0_7_SNAPSHOT: i32 = 28;
 /// Older consumers can't be asked for their running info.
 pub const V3_1_8_SNAPSHOT: i32 = 62;
 /// From here on `maxReconsumeTimes` of a request counts.

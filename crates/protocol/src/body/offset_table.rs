@@ -33,6 +33,22 @@ json_object! {
 }
 
 json_object! {
+    /// What C++ clients read in place of the table.
+    pub struct ResetOffsetList {
+        "offsetTable" offset_table: Vec<QueueOffset>,
+    }
+}
+
+json_object! {
+    pub struct QueueOffset {
+        "brokerName" broker_name: String,
+        "offset" offset: i64,
+        "queueId" queue_id: i32,
+        "topic" topic: String,
+    }
+}
+
+json_object! {
     pub struct CorrectionOffsets {
         "correctionOffsets" correction_offsets: QueueOffsets,
     }
