@@ -74,7 +74,7 @@ pub trait File: Debug + Send + Sync + 'static {
     fn allocate(&self, at: u64, bytes: u64) -> io::Result<()>;
     /// Makes the range read as zeros; the length doesn't change. A file system that can gives the blocks back.
     fn clear(&self, at: u64, bytes: u64) -> io::Result<()> {
-        const ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+        static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
         let end = at.saturating_add(bytes);
         let mut at = at;
         while at < end {
