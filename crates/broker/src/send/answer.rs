@@ -1,0 +1,140 @@
+//! Sends that are taken and wait to be stored, and their answers.
+
+use super::failure::{self, FlushFailure};
+use crate::refusal::Refusal;
+use crate::topics::Topic;
+use roxmq_protocol::code::response;
+use roxmq_protocol::command::Command;
+use roxmq_protocol::header::{Encoding, Header};
+use roxmq_protocol::message_id::OffsetMessageId;
+use roxmq_protocol::response::SendAnswer;
+use roxmq_remoting::{Connection, Output};
+use roxmq_store::store::FlushError;
+use roxmq_store::{QueueId, Stored};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What the answer to a send needs to know of its request.
+#[derive(Debug)]
+pub(super) struct PendingSend {
+    pub(super) opaque: i32,
+    pub(super) encoding: Encoding,
+    pub(super) oneway: bool,
+    /// Whether the sender wants to wait for the disk.
+    pub(super) waits_for_store: bool,
+    /// Its messages in the batch; several for a batch request.
+    pub(super) messages: Range<usize>,
+    pub(super) queue_id: QueueId,
+    /// Its unique key in [`Answers::keys`]; empty for a batch request.
+    pub(super) key: Range<usize>,
+    pub(super) topic: Arc<Topic>,
+    pub(super) record_bytes: usize,
+}
+
+/// What every answer says of the broker.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    pub(super) store_host: SocketAddr,
+    pub(super) region: Arc<str>,
+    pub(super) trace_on: bool,
+}
+
+impl Sender {
+    /// Answers a send that is not taken.
+    pub(super) fn refuse(&self, header: &Header<'_>, refusal: Refusal, output: &mut Output) {
+        output.reply(header, self.response(refusal));
+    }
+
+    /// Answers a send that was taken and then could not be stored.
+    pub(super) fn refuse_taken(&self, send: &PendingSend, refusal: &Refusal, output: &mut Output) {
+        if !send.oneway {
+            let response = Command { opaque: send.opaque, ..self.response(refusal.clone()) };
+            output.push(&response, send.encoding);
+        }
+    }
+
+    /// Clients read these two fields from every answer.
+    fn response(&self, refusal: Refusal) -> Command {
+        refusal.into_response().with("MSG_REGION", &self.region).with("TRACE_ON", self.trace_on)
+    }
+}
+
+/// Encodes the answers to stored sends.
+pub(super) struct Answers<'a> {
+    pub(super) sender: &'a Sender,
+    /// The unique keys of the pending sends, one behind the other.
+    pub(super) keys: &'a str,
+    /// Where the messages of the batch came to lie.
+    pub(super) stored: &'a [Stored],
+}
+
+impl Answers<'_> {
+    pub(super) fn encode(
+        &self,
+        send: &PendingSend,
+        code: i32,
+        remark: Option<&str>,
+        ids: &mut Vec<OffsetMessageId>,
+        output: &mut Output,
+    ) {
+        if send.oneway {
+            return;
+        }
+        let places = &self.stored[send.messages.clone()];
+        ids.clear();
+        ids.extend(places.iter().map(|place| OffsetMessageId {
+            store_host: self.sender.store_host,
+            phy_offset: place.phy_offset.0,
+        }));
+        let key = &self.keys[send.key.clone()];
+        let answer = SendAnswer {
+            msg_ids: ids,
+            queue_id: send.queue_id.0,
+            queue_offset: places.first().map_or(0, |place| place.queue_offset.0),
+            transaction_id: Some(key).filter(|key| !key.is_empty()),
+            batch_uniq_id: None,
+            recall_handle: None,
+            region: &self.sender.region,
+            trace_on: self.sender.trace_on,
+        };
+        answer.encode(output.buffer(), send.encoding, code, send.opaque, remark);
+    }
+}
+
+/// Answers that wait for the disk.
+pub(super) struct LateAnswers {
+    pub(super) sends: Vec<PendingSend>,
+    pub(super) keys: String,
+    pub(super) stored: Vec<Stored>,
+    pub(super) sender: Sender,
+    pub(super) connection: Arc<Connection>,
+}
+
+impl LateAnswers {
+    pub(super) fn send(self, flushed: Result<(), FlushError>) {
+        let mut output = Output::default();
+        match flushed.as_ref().map_err(failure::of_flush) {
+            Ok(()) => self.encode(response::SUCCESS, None, &mut output),
+            Err(FlushFailure::Late { remark }) => {
+                self.encode(response::FLUSH_DISK_TIMEOUT, Some(&remark), &mut output);
+            }
+            Err(FlushFailure::Lost(refusal)) => {
+                for send in &self.sends {
+                    self.sender.refuse_taken(send, &refusal, &mut output);
+                }
+            }
+        }
+        if !output.is_empty() {
+            self.connection.send(output);
+        }
+    }
+
+    fn encode(&self, code: i32, remark: Option<&str>, output: &mut Output) {
+        let answers = Answers { sender: &self.sender, keys: &self.keys, stored: &self.stored };
+        let mut ids = Vec::new();
+        for send in &self.sends {
+            answers.encode(send, code, remark, &mut ids, output);
+        }
+    }
+}

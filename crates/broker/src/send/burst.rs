@@ -1,0 +1,196 @@
+//! The sends of a burst: taken one by one, then stored and answered together.
+
+use super::admit::{Admitted, admit};
+use super::answer::{Answers, LateAnswers, PendingSend, Sender};
+use super::failure;
+use super::message::Incoming;
+use super::properties::MessageProperties;
+use super::rules;
+use super::unique_id::UniqueIds;
+use crate::Broker;
+use crate::config::BrokerConfig;
+use crate::refusal::Refusal;
+use roxmq_protocol::code::response;
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::message_id::OffsetMessageId;
+use roxmq_protocol::properties::{self, name};
+use roxmq_protocol::request::send::SendHeader;
+use roxmq_remoting::{Connection, Output};
+use roxmq_store::{AppendBatch, PhyOffset};
+use std::sync::Arc;
+
+/// Kept with its connection, so that its room is used again.
+pub(crate) struct SendBurst {
+    batch: AppendBatch,
+    pending: Vec<PendingSend>,
+    /// The unique keys of the pending sends, one behind the other.
+    keys: String,
+    properties: MessageProperties,
+    unique_ids: UniqueIds,
+    message_ids: Vec<OffsetMessageId>,
+    /// Spreads messages that name no queue over all.
+    turn: u32,
+    settings: Option<Settings>,
+}
+
+/// The configuration as sends see it, prepared anew when it has changed.
+pub(super) struct Settings {
+    pub(super) config: Arc<BrokerConfig>,
+    pub(super) sender: Sender,
+    /// What is added to every message's properties, encoded.
+    pub(super) marks: Vec<u8>,
+}
+
+impl Settings {
+    fn of(broker: &Broker, config: Arc<BrokerConfig>) -> Self {
+        let sender = Sender {
+            store_host: broker.advertised,
+            region: config.region_id.as_str().into(),
+            trace_on: config.trace_on,
+        };
+        let mut marks = Vec::new();
+        properties::push(&mut marks, name::MSG_REGION, &config.region_id);
+        properties::push(&mut marks, name::TRACE_SWITCH, if config.trace_on { "true" } else { "false" });
+        properties::push(&mut marks, name::CLUSTER, &config.broker_cluster_name);
+        Settings { config, sender, marks }
+    }
+}
+
+impl SendBurst {
+    pub(crate) fn new(connection_id: u64) -> Self {
+        SendBurst {
+            batch: AppendBatch::new(),
+            pending: Vec::new(),
+            keys: String::new(),
+            properties: MessageProperties::default(),
+            unique_ids: UniqueIds::new(connection_id),
+            message_ids: Vec::new(),
+            turn: connection_id as u32,
+            settings: None,
+        }
+    }
+
+    /// Takes one send into the burst, or refuses it at once.
+    pub(crate) fn request(
+        &mut self,
+        broker: &Broker,
+        connection: &Connection,
+        frame: &Frame<'_>,
+        output: &mut Output,
+    ) {
+        let settings = self.settings(broker);
+        if let Err(refusal) = self.take(broker, &settings, connection, frame) {
+            broker.stats.put_failed(1);
+            settings.sender.refuse(&frame.header, refusal, output);
+        }
+        self.settings = Some(settings);
+    }
+
+    /// A burst has one configuration; the next may have another.
+    fn settings(&mut self, broker: &Broker) -> Settings {
+        let kept = self.settings.take();
+        if !self.pending.is_empty()
+            && let Some(settings) = kept
+        {
+            return settings;
+        }
+        let config = broker.config();
+        match kept {
+            Some(settings) if Arc::ptr_eq(&settings.config, &config) => settings,
+            _ => Settings::of(broker, config),
+        }
+    }
+
+    fn take(
+        &mut self,
+        broker: &Broker,
+        settings: &Settings,
+        connection: &Connection,
+        frame: &Frame<'_>,
+    ) -> Result<(), Refusal> {
+        let header = SendHeader::decode(frame.header.code, &frame.header.ext)?;
+        self.turn = self.turn.wrapping_add(1);
+        let admitted = admit(broker, &settings.config, &header, frame.header.version, self.turn)?;
+        rules::check_body(frame.body.len(), settings.config.max_message_size)?;
+        let (first, bytes_before, key_start) = (self.batch.len(), self.batch.bytes(), self.keys.len());
+        let born_host = connection.remote();
+        let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host };
+        if header.batch {
+            incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
+        } else {
+            incoming.push_single(frame.body, &mut self.properties, &mut self.unique_ids, &mut self.batch)?;
+            self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
+        }
+        let Admitted { topic, queue_id, .. } = admitted;
+        self.pending.push(PendingSend {
+            opaque: frame.header.opaque,
+            encoding: frame.header.encoding,
+            oneway: frame.header.is_oneway(),
+            waits_for_store: self.properties.waits_for_store(),
+            messages: first..self.batch.len(),
+            queue_id,
+            key: key_start..self.keys.len(),
+            topic,
+            record_bytes: self.batch.bytes() - bytes_before,
+        });
+        Ok(())
+    }
+
+    /// Stores what was taken and answers it.
+    pub(crate) fn flush(&mut self, broker: &Broker, connection: &Arc<Connection>, output: &mut Output) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let Some(settings) = self.settings.take() else {
+            return;
+        };
+        match broker.store.append(&mut self.batch) {
+            Ok(end) => self.answer(broker, &settings.sender, connection, end, output),
+            Err(error) => {
+                broker.stats.put_failed(self.batch.len() as u64);
+                let refusal = failure::refusal_of(&error);
+                for send in &self.pending {
+                    settings.sender.refuse_taken(send, &refusal, output);
+                }
+            }
+        }
+        self.settings = Some(settings);
+        self.batch.clear();
+        self.pending.clear();
+        self.keys.clear();
+    }
+
+    /// Answers at once, except those that wait for the disk.
+    fn answer(
+        &mut self,
+        broker: &Broker,
+        sender: &Sender,
+        connection: &Arc<Connection>,
+        end: PhyOffset,
+        output: &mut Output,
+    ) {
+        let late = broker.store.acknowledges_late();
+        let answers = Answers { sender, keys: &self.keys, stored: self.batch.stored() };
+        for send in &self.pending {
+            broker.stats.put(&send.topic.stats, send.messages.len() as u64, send.record_bytes as u64);
+            if !late || !send.waits_for_store {
+                answers.encode(send, response::SUCCESS, None, &mut self.message_ids, output);
+            }
+        }
+        if !late {
+            return;
+        }
+        self.pending.retain(|send| send.waits_for_store);
+        if self.pending.is_empty() {
+            return;
+        }
+        let late = LateAnswers {
+            sends: std::mem::take(&mut self.pending),
+            keys: std::mem::take(&mut self.keys),
+            stored: self.batch.stored().to_vec(),
+            sender: sender.clone(),
+            connection: Arc::clone(connection),
+        };
+        broker.store.when_durable(end, Box::new(move |flushed| late.send(flushed)));
+    }
+}

@@ -1,0 +1,186 @@
+//! One send's messages, encoded into the burst's batch.
+
+use super::admit::Admitted;
+use super::burst::Settings;
+use super::properties::{MessageProperties, index_hashes};
+use super::rules;
+use super::unique_id::UniqueIds;
+use crate::Broker;
+use crate::config::BrokerConfig;
+use crate::delay::Parked;
+use crate::model::TopicConfig;
+use crate::refusal::Refusal;
+use roxmq_protocol::batch::BatchItems;
+use roxmq_protocol::properties::name;
+use roxmq_protocol::request::send::SendHeader;
+use roxmq_protocol::{java_hash, names, sys_flag};
+use roxmq_store::{AppendBatch, Millis, NewMessage};
+use std::net::SocketAddr;
+
+/// What the messages of a send have in common, and where they go.
+pub(super) struct Incoming<'a> {
+    pub(super) broker: &'a Broker,
+    pub(super) settings: &'a Settings,
+    pub(super) header: &'a SendHeader<'a>,
+    pub(super) admitted: &'a Admitted,
+    pub(super) born_host: SocketAddr,
+}
+
+impl Incoming<'_> {
+    /// A message by itself. Its properties are left in `properties`.
+    pub(super) fn push_single(
+        &self,
+        body: &[u8],
+        properties: &mut MessageProperties,
+        unique_ids: &mut UniqueIds,
+        batch: &mut AppendBatch,
+    ) -> Result<(), Refusal> {
+        properties.load(self.header.properties)?;
+        if properties.uniq_key().is_none() {
+            let store_ip = self.settings.sender.store_host.ip();
+            properties.add_uniq_key(unique_ids.next(store_ip, self.broker.clock.now()))?;
+        }
+        if self.admitted.dead_letter {
+            bury(properties)?;
+        }
+        let level = properties.delay_level()?;
+        check_kind(&self.settings.config, self.header, properties, level)?;
+        check_keys(&self.admitted.topic, properties)?;
+        let parked = if level > 0 { Some(self.park(properties, level)?) } else { None };
+        properties.add_marks(&self.settings.marks);
+        let (topic, queue_id, tags_code) = match &parked {
+            Some(parked) => (names::SCHEDULE_TOPIC, parked.queue_id, parked.due.0),
+            None => (&*self.admitted.topic.topic_name, self.admitted.queue_id, properties.tags_code()),
+        };
+        let key_hashes = index_hashes(topic, properties.uniq_key(), properties.keys());
+        let message = NewMessage {
+            topic,
+            queue_id,
+            tags_code,
+            properties: properties.encoded(),
+            key_hashes: &key_hashes,
+            ..self.message(self.header.flag, body)
+        };
+        batch.push(&self.broker.store, &message).map_err(|error| rules::illegal(error.to_string()))
+    }
+
+    /// All messages of a batch or none of them: it is read to its end before the first is taken.
+    pub(super) fn push_batch(
+        &self,
+        body: &[u8],
+        properties: &mut MessageProperties,
+        batch: &mut AppendBatch,
+    ) -> Result<(), Refusal> {
+        properties.load(self.header.properties)?;
+        if properties.delay_level()? > 0 || properties.is_half_message() {
+            return Err(rules::illegal(
+                "the batch is illegal: it can be neither delayed nor part of a transaction",
+            ));
+        }
+        rules::check_batch(body)?;
+        let topic = &*self.admitted.topic.topic_name;
+        for item in BatchItems::new(body).flatten() {
+            let property = |name| item.properties.get(name);
+            let message = NewMessage {
+                tags_code: property(name::TAGS).map_or(0, java_hash::tags_code),
+                properties: item.properties.raw(),
+                key_hashes: &index_hashes(topic, property(name::UNIQ_KEY), property(name::KEYS)),
+                ..self.message(item.flag, item.body)
+            };
+            batch.push(&self.broker.store, &message).map_err(|error| rules::illegal(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn message<'m>(&'m self, flag: i32, body: &'m [u8]) -> NewMessage<'m> {
+        NewMessage {
+            topic: &self.admitted.topic.topic_name,
+            queue_id: self.admitted.queue_id,
+            flag,
+            sys_flag: stored_flag(self.header.sys_flag, &self.admitted.topic),
+            born: Millis(self.header.born_timestamp),
+            born_host: self.born_host,
+            store_host: self.settings.sender.store_host,
+            reconsume_times: self.header.reconsume_times,
+            prepared_transaction_offset: 0,
+            body,
+            properties: &[],
+            tags_code: 0,
+            key_hashes: &[],
+        }
+    }
+
+    /// Sends the message to wait in the queue of its level, with its own place noted in its properties.
+    fn park(&self, properties: &mut MessageProperties, level: i32) -> Result<Parked, Refusal> {
+        let parked = self.broker.delay_levels.park(level, self.broker.clock.now());
+        let queue_id = self.admitted.queue_id.to_string();
+        properties.set(&[
+            (name::DELAY_TIME_LEVEL, Some(&parked.level.to_string())),
+            (name::REAL_TOPIC, Some(&self.admitted.topic.topic_name)),
+            (name::REAL_QUEUE_ID, Some(&queue_id)),
+            (name::TIMER_DELIVER_MS, None),
+            (name::TIMER_DELAY_SEC, None),
+            (name::TIMER_DELAY_MS, None),
+        ])?;
+        Ok(parked)
+    }
+}
+
+/// Of the flag's bits those that are the sender's to set, and that of the topic.
+fn stored_flag(flag: i32, topic: &TopicConfig) -> i32 {
+    let flag = sys_flag::with_transaction(flag, sys_flag::TRANSACTION_NONE);
+    if topic.topic_filter_type == "MULTI_TAG" { flag | sys_flag::MULTI_TAGS } else { flag }
+}
+
+/// A dead letter waits for nothing, and says which message it was.
+fn bury(properties: &mut MessageProperties) -> Result<(), Refusal> {
+    let origin = match properties.get(name::ORIGIN_MESSAGE_ID) {
+        Some(_) => None,
+        None => properties.uniq_key().map(str::to_owned),
+    };
+    match origin {
+        Some(origin) => {
+            properties.set(&[(name::DELAY_TIME_LEVEL, None), (name::ORIGIN_MESSAGE_ID, Some(&origin))])
+        }
+        None => properties.set(&[(name::DELAY_TIME_LEVEL, None)]),
+    }
+}
+
+/// Refuses the kinds of messages that this broker doesn't keep the promises of.
+fn check_kind(
+    config: &BrokerConfig,
+    header: &SendHeader<'_>,
+    properties: &MessageProperties,
+    level: i32,
+) -> Result<(), Refusal> {
+    // Old clients leave the mark of a transaction on messages that they send for another attempt.
+    let is_retry = header.reconsume_times > 0 && level > 0;
+    if properties.is_half_message() && !is_retry {
+        return Err(Refusal::denied(format!(
+            "the broker[{}] sending transaction message is forbidden: transactions are not available",
+            config.broker_name
+        )));
+    }
+    if level <= 0
+        && let Some(property) = properties.timer()
+    {
+        return Err(Refusal::failed(format!(
+            "the message has the property {property}, but accurate timer messages are not available (timerWheelEnable); use a delay level"
+        )));
+    }
+    if properties.is_inner_batch() {
+        return Err(rules::illegal(
+            "the message is illegal: it has the property INNER_NUM and is no inner batch",
+        ));
+    }
+    Ok(())
+}
+
+/// A topic that keeps the last message of each key needs keys.
+fn check_keys(topic: &TopicConfig, properties: &MessageProperties) -> Result<(), Refusal> {
+    let is_compacted = topic.attributes.get("cleanup.policy").is_some_and(|policy| policy == "COMPACTION");
+    if is_compacted && properties.keys().is_none_or(|keys| keys.trim().is_empty()) {
+        return Err(rules::illegal("Required message key is missing"));
+    }
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! What a message's properties tell the broker, and what the broker tells with them.
+
+use super::rules;
+use crate::refusal::Refusal;
+use roxmq_protocol::java_hash;
+use roxmq_protocol::properties::{self, PROPERTIES_BYTES_MAX, Properties, name};
+use roxmq_protocol::text::Text;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// No property string that fits a record is longer, even with each of its characters escaped.
+const WIRE_BYTES_MAX: usize = 6 * (PROPERTIES_BYTES_MAX + 1);
+
+/// Names that are the broker's to set: what a client sends under them is not kept.
+const BROKERS_OWN: [&str; 5] =
+    [name::POP_CK, name::MSG_REGION, name::TRACE_SWITCH, name::CLUSTER, name::CRC32];
+
+/// The properties of one message on its way into the store. Kept for the next message's.
+#[derive(Debug, Default)]
+pub(super) struct MessageProperties {
+    encoded: Vec<u8>,
+    spare: Vec<u8>,
+    found: Found,
+    /// How many bytes the broker has added and can't do without.
+    added: usize,
+}
+
+/// Where the values lie that the broker acts on; of equal names the last.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    tags: Option<Range<usize>>,
+    keys: Option<Range<usize>>,
+    uniq_key: Option<Range<usize>>,
+    delay: Option<Range<usize>>,
+    wait: Option<Range<usize>>,
+    transaction: Option<Range<usize>>,
+    timer: Option<&'static str>,
+    /// It has waited for its time already.
+    timer_done: bool,
+    inner_num: bool,
+    /// Something has to be left out.
+    brokers_own: bool,
+}
+
+impl MessageProperties {
+    /// Takes over what the client sent.
+    pub(super) fn load(&mut self, sent: Text<'_>) -> Result<(), Refusal> {
+        self.encoded.clear();
+        self.added = 0;
+        if sent.raw().len() > WIRE_BYTES_MAX {
+            return rules::check_properties(sent.raw().len(), 0);
+        }
+        sent.append_to(&mut self.encoded);
+        properties::close(&mut self.encoded);
+        self.found = scan(&self.encoded);
+        if self.found.brokers_own {
+            self.leave_out(&BROKERS_OWN);
+        }
+        rules::check_properties(self.encoded.len(), 0)
+    }
+
+    fn leave_out(&mut self, names: &[&str]) {
+        self.spare.clear();
+        Properties::new(&self.encoded).copy_without(&mut self.spare, names);
+        std::mem::swap(&mut self.encoded, &mut self.spare);
+        self.found = scan(&self.encoded);
+    }
+
+    fn value(&self, range: &Option<Range<usize>>) -> Option<&str> {
+        std::str::from_utf8(&self.encoded[range.clone()?]).ok()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        Properties::new(&self.encoded).get(name)
+    }
+
+    pub(super) fn tags(&self) -> Option<&str> {
+        self.value(&self.found.tags)
+    }
+
+    pub(super) fn keys(&self) -> Option<&str> {
+        self.value(&self.found.keys)
+    }
+
+    pub(super) fn uniq_key(&self) -> Option<&str> {
+        self.value(&self.found.uniq_key)
+    }
+
+    /// Whether the sender wants to know that the message is stored as the broker promises; yes if it says nothing.
+    pub(super) fn waits_for_store(&self) -> bool {
+        self.value(&self.found.wait).is_none_or(|wait| wait.eq_ignore_ascii_case("true"))
+    }
+
+    pub(super) fn is_half_message(&self) -> bool {
+        self.value(&self.found.transaction).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    /// The name of a property that asks for delivery at a time.
+    pub(super) fn timer(&self) -> Option<&'static str> {
+        self.found.timer.filter(|_| !self.found.timer_done)
+    }
+
+    pub(super) fn is_inner_batch(&self) -> bool {
+        self.found.inner_num
+    }
+
+    /// The delay level asked for, 0 for none.
+    pub(super) fn delay_level(&self) -> Result<i32, Refusal> {
+        match self.value(&self.found.delay) {
+            None => Ok(0),
+            Some(level) => level.trim().parse().map_err(|_| {
+                rules::illegal(format!(
+                    "the message is illegal: its property DELAY is '{level}', which is no level"
+                ))
+            }),
+        }
+    }
+
+    /// The tags code of the queue entry.
+    pub(super) fn tags_code(&self) -> i64 {
+        self.tags().map_or(0, java_hash::tags_code)
+    }
+
+    /// Sets properties, or removes them for `None`.
+    pub(super) fn set(&mut self, changes: &[(&str, Option<&str>)]) -> Result<(), Refusal> {
+        self.spare.clear();
+        properties::rewrite(&self.encoded, &mut self.spare, changes);
+        self.added = (self.added + self.spare.len()).saturating_sub(self.encoded.len());
+        std::mem::swap(&mut self.encoded, &mut self.spare);
+        self.found = scan(&self.encoded);
+        rules::check_properties(self.encoded.len(), self.added)
+    }
+
+    /// Adds a property that isn't there.
+    pub(super) fn add_uniq_key(&mut self, value: &str) -> Result<(), Refusal> {
+        let before = self.encoded.len();
+        properties::push(&mut self.encoded, name::UNIQ_KEY, value);
+        let end = self.encoded.len();
+        self.added += end - before;
+        self.found.uniq_key = Some(before + name::UNIQ_KEY.len() + 1..end - 1);
+        rules::check_properties(end, self.added)
+    }
+
+    /// Adds what tells where the message came through, unless the sender has left no room for it.
+    pub(super) fn add_marks(&mut self, marks: &[u8]) {
+        if self.encoded.len() + marks.len() <= PROPERTIES_BYTES_MAX {
+            self.encoded.extend_from_slice(marks);
+        }
+    }
+
+    pub(super) fn encoded(&self) -> &[u8] {
+        &self.encoded
+    }
+}
+
+fn scan(encoded: &[u8]) -> Found {
+    let mut found = Found::default();
+    let start = encoded.as_ptr() as usize;
+    for (item, value) in Properties::new(encoded).items() {
+        let at = value.as_ptr() as usize - start;
+        let range = at..at + value.len();
+        match item {
+            b"TAGS" => found.tags = Some(range),
+            b"KEYS" => found.keys = Some(range),
+            b"UNIQ_KEY" => found.uniq_key = Some(range),
+            b"WAIT" => found.wait = Some(range),
+            b"DELAY" => found.delay = Some(range),
+            b"TRAN_MSG" => found.transaction = Some(range),
+            b"TIMER_DELAY_SEC" => found.timer = Some(name::TIMER_DELAY_SEC),
+            b"TIMER_DELAY_MS" => found.timer = Some(name::TIMER_DELAY_MS),
+            b"TIMER_DELIVER_MS" => found.timer = Some(name::TIMER_DELIVER_MS),
+            b"TIMER_OUT_MS" => found.timer_done = true,
+            b"INNER_NUM" => found.inner_num = true,
+            b"POP_CK" | b"MSG_REGION" | b"TRACE_ON" | b"CLUSTER" | b"__CRC32#" => found.brokers_own = true,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Hashes of the keys under which a message is found: its unique key and each of its keys, once.
+pub(crate) fn index_hashes(topic: &str, uniq_key: Option<&str>, keys: Option<&str>) -> SmallVec<[u32; 4]> {
+    let keys = keys.unwrap_or_default().split(name::KEY_SEPARATOR);
+    let mut hashes = SmallVec::new();
+    for key in uniq_key.into_iter().chain(keys).filter(|key| !key.is_empty()) {
+        let hash = java_hash::index_hash(topic, key);
+        if !hashes.contains(&hash) {
+            hashes.push(hash);
+        }
+    }
+    hashes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roxmq_protocol::code::response;
+
+    fn loaded(sent: &str) -> MessageProperties {
+        let mut properties = MessageProperties::default();
+        properties.load(Text::plain(sent)).expect("legal");
+        properties
+    }
+
+    #[test]
+    fn values_that_the_broker_acts_on() {
+        let properties = loaded(
+            "KEYS\u{1}a b\u{2}TAGS\u{1}x\u{2}x\u{1}y\u{2}TAGS\u{1}TagA\u{2}UNIQ_KEY\u{1}7F\u{2}WAIT\u{1}false\u{2}DELAY\u{1}3",
+        );
+        assert_eq!(
+            (properties.tags(), properties.keys(), properties.uniq_key()),
+            (Some("TagA"), Some("a b"), Some("7F"))
+        );
+        assert_eq!((properties.waits_for_store(), properties.delay_level()), (false, Ok(3)));
+        assert_eq!(properties.tags_code(), 2_598_919);
+        assert!(!properties.is_half_message());
+        let nothing = loaded("");
+        assert_eq!((nothing.waits_for_store(), nothing.delay_level(), nothing.tags_code()), (true, Ok(0), 0));
+    }
+
+    #[test]
+    fn the_last_separator_may_be_missing() {
+        let mut properties = loaded("a\u{1}b\u{2}TAGS\u{1}t");
+        properties.add_uniq_key("U").expect("there is room");
+        properties.add_marks(b"CLUSTER\x01c\x02");
+        assert_eq!(properties.encoded(), b"a\x01b\x02TAGS\x01t\x02UNIQ_KEY\x01U\x02CLUSTER\x01c\x02");
+        assert_eq!((properties.tags(), properties.uniq_key()), (Some("t"), Some("U")));
+    }
+
+    #[test]
+    fn what_is_the_brokers_to_say_is_not_taken_from_clients() {
+        let properties = loaded(
+            "POP_CK\u{1}1\u{2}KEYS\u{1}k\u{2}CLUSTER\u{1}x\u{2}TRACE_ON\u{1}y\u{2}__CRC32#\u{1}1\u{2}",
+        );
+        assert_eq!(properties.encoded(), b"KEYS\x01k\x02");
+        assert_eq!(properties.keys(), Some("k"));
+    }
+
+    #[test]
+    fn setting_and_removing() {
+        let mut properties = loaded("DELAY\u{1}99\u{2}KEYS\u{1}k\u{2}");
+        properties
+            .set(&[("DELAY", Some("18")), ("REAL_TOPIC", Some("T")), ("KEYS", None)])
+            .expect("there is room");
+        assert_eq!(properties.encoded(), b"DELAY\x0118\x02REAL_TOPIC\x01T\x02");
+        assert_eq!(properties.delay_level(), Ok(18));
+    }
+
+    #[test]
+    fn lengths_up_to_the_limit_are_kept_whole() {
+        for (length, legal) in
+            [(32_766, true), (32_767, true), (32_768, false), (70_000, false), (1_000_000, false)]
+        {
+            let sent = format!("k\u{1}{}\u{2}", "v".repeat(length - 3));
+            let mut properties = MessageProperties::default();
+            let result = properties.load(Text::plain(&sent));
+            assert_eq!(result.is_ok(), legal, "{length}");
+            if let Err(refusal) = result {
+                assert_eq!(refusal.code, response::MESSAGE_ILLEGAL);
+                assert!(refusal.remark.contains(&length.to_string()), "{refusal}");
+                continue;
+            }
+            properties.add_marks(b"CLUSTER\x01c\x02");
+            assert_eq!(properties.encoded(), sent.as_bytes());
+            assert!(properties.add_uniq_key("7F").is_err());
+        }
+    }
+
+    #[test]
+    fn a_level_that_is_no_number_is_refused() {
+        let refusal = loaded("DELAY\u{1}soon\u{2}").delay_level().expect_err("no number");
+        assert_eq!(refusal.code, response::MESSAGE_ILLEGAL);
+        assert!(refusal.remark.contains("soon"), "{refusal}");
+    }
+
+    #[test]
+    fn each_key_is_filed_once() {
+        assert_eq!(index_hashes("t", Some("u"), Some("k k  j")).len(), 3);
+        assert_eq!(index_hashes("t", Some("k"), Some("k")).len(), 1);
+        assert_eq!(index_hashes("t", None, None).len(), 0);
+    }
+}
