@@ -96,7 +96,8 @@ impl<T> HoldTable<T> {
     /// Takes what a connection has on a queue.
     pub(crate) fn take_owner(&mut self, queue: QueueKey, owner: u64) -> Vec<T> {
         let mine = |held: &Held<T>| (held.owner == owner).then_some(held.id);
-        let ids: SmallVec<[HoldId; 4]> = self.by_queue.get(&queue).into_iter().flatten().filter_map(mine).collect();
+        let ids: SmallVec<[HoldId; 4]> =
+            self.by_queue.get(&queue).into_iter().flatten().filter_map(mine).collect();
         ids.into_iter().filter_map(|id| self.take(queue, id)).collect()
     }
 

@@ -1,0 +1,22 @@
+//! Tells those who wait for messages that some have come.
+
+use crate::Broker;
+use roxmq_protocol::names;
+use roxmq_store::ConsumeQueue;
+use roxmq_store::store::ArrivalListener;
+use std::sync::{Arc, Weak};
+
+/// The store outlives nobody by this: it holds the broker weakly.
+pub(crate) struct Arrivals(pub(crate) Weak<Broker>);
+
+impl ArrivalListener for Arrivals {
+    fn arrived(&self, queue: &Arc<ConsumeQueue>) {
+        let Some(broker) = self.0.upgrade() else {
+            return;
+        };
+        if queue.topic() == names::SCHEDULE_TOPIC {
+            broker.schedule.arrived(&broker, queue);
+        }
+        broker.holds.arrived(&broker, queue);
+    }
+}

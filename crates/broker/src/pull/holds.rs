@@ -1,0 +1,208 @@
+//! The pulls that wait, and who ends their waiting.
+
+use super::hold_table::{HoldTable, QueueKey};
+use super::{Hold, outcome, read, read_from_disk};
+use crate::Broker;
+use foldhash::HashSet;
+use parking_lot::Mutex;
+use roxmq_remoting::Output;
+use roxmq_store::files::ReadMode;
+use roxmq_store::read::{ReadResult, ReadStatus};
+use roxmq_store::{ConsumeQueue, Millis};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+/// Tables with a lock each, so that queues rarely wait for each other.
+const SHARDS: usize = 16;
+/// Beyond this a pull that finds nothing is told so at once.
+const HOLDS_MAX: usize = 1_000_000;
+/// What the timer is set to while nothing is held.
+const NEVER: i64 = i64::MAX;
+
+pub(crate) struct Holds {
+    shards: [Mutex<HoldTable<Box<Hold>>>; SHARDS],
+    /// When the timer looks next.
+    timer_at: AtomicI64,
+    timer_changed: Notify,
+    runtime: OnceLock<Handle>,
+}
+
+impl Default for Holds {
+    fn default() -> Self {
+        Holds {
+            shards: std::array::from_fn(|_| Mutex::new(HoldTable::new(HOLDS_MAX / SHARDS))),
+            timer_at: AtomicI64::new(NEVER),
+            timer_changed: Notify::new(),
+            runtime: OnceLock::new(),
+        }
+    }
+}
+
+impl Holds {
+    /// The runtime that disk reads are started on: messages also arrive on threads that belong to none.
+    pub(super) fn runtime(&self) -> &Handle {
+        self.runtime.get_or_init(Handle::current)
+    }
+
+    fn shard(&self, queue: QueueKey) -> &Mutex<HoldTable<Box<Hold>>> {
+        // The low bits of an address are always the same.
+        &self.shards[(queue.0 >> 6) % SHARDS]
+    }
+
+    /// Holds the pull until there is something at its position that it wants, or until the deadline.
+    pub(super) fn park(&self, broker: &Arc<Broker>, hold: Hold, deadline: Millis) {
+        let mut hold = Box::new(hold);
+        loop {
+            let key = hold.pull.queue_key();
+            let queue = Arc::clone(&hold.pull.queue);
+            let (owner, position) = (hold.connection.id(), hold.pull.position);
+            // Counted before the end of the queue is looked at again: an append either sees the waiter, or is seen.
+            queue.waiters.fetch_add(1, Ordering::SeqCst);
+            let id = match self.shard(key).lock().insert(key, owner, deadline, hold) {
+                Ok(id) => id,
+                Err(full) => {
+                    queue.waiters.fetch_sub(1, Ordering::SeqCst);
+                    return finish(broker, &full);
+                }
+            };
+            if deadline.0 < self.timer_at.load(Ordering::SeqCst) {
+                self.timer_changed.notify_one();
+            }
+            if queue.max_offset() <= position {
+                return;
+            }
+            match self.shard(key).lock().take(key, id) {
+                Some(taken) => hold = taken,
+                None => return,
+            }
+            queue.waiters.fetch_sub(1, Ordering::SeqCst);
+            match serve(broker, hold) {
+                Some(waiting) => hold = waiting,
+                None => return,
+            }
+        }
+    }
+
+    /// Messages have come to the queue.
+    pub(crate) fn arrived(&self, broker: &Arc<Broker>, queue: &Arc<ConsumeQueue>) {
+        let key = QueueKey(Arc::as_ptr(queue) as usize);
+        let holds = self.shard(key).lock().take_queue(key);
+        queue.waiters.fetch_sub(holds.len() as u32, Ordering::SeqCst);
+        for (deadline, hold) in holds {
+            if let Some(waiting) = serve(broker, hold) {
+                self.park(broker, *waiting, deadline);
+            }
+        }
+    }
+
+    /// Nobody reads the answers any more.
+    pub(crate) fn drop_connection(&self, queues: &HashSet<QueueKey>, connection: u64) {
+        for key in queues {
+            let dropped = self.shard(*key).lock().take_owner(*key, connection);
+            for hold in dropped {
+                hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Ends all waiting, as if every deadline had come.
+    pub(crate) fn finish_all(&self, broker: &Arc<Broker>) {
+        for shard in &self.shards {
+            let holds = shard.lock().take_all();
+            for hold in holds {
+                hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
+                finish(broker, &hold);
+            }
+        }
+    }
+
+    fn finish_due(&self, broker: &Arc<Broker>) {
+        let now = broker.clock.now();
+        for shard in &self.shards {
+            let due = shard.lock().take_due(now);
+            for hold in due {
+                hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
+                finish(broker, &hold);
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> i64 {
+        let deadlines = self.shards.iter().filter_map(|shard| shard.lock().next_deadline());
+        deadlines.min().map_or(NEVER, |deadline| deadline.0)
+    }
+}
+
+/// Answers the pulls whose time is up, each at its deadline. Runs until its task is dropped.
+pub(crate) async fn run_deadlines(broker: Arc<Broker>) {
+    let holds = &broker.holds;
+    holds.runtime();
+    loop {
+        holds.finish_due(&broker);
+        let next = holds.next_deadline();
+        holds.timer_at.store(next, Ordering::SeqCst);
+        // A hold that came in between has seen the old time; it is seen here.
+        if holds.next_deadline() < next {
+            continue;
+        }
+        if next == NEVER {
+            holds.timer_changed.notified().await;
+            continue;
+        }
+        let wait_ms = next.saturating_sub(broker.clock.now().0).max(0) as u64;
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(wait_ms)) => {}
+            () = holds.timer_changed.notified() => {}
+        }
+    }
+}
+
+/// Answers the pull if there is something for it now; else gives it back, further on by what it doesn't want.
+fn serve(broker: &Arc<Broker>, mut hold: Box<Hold>) -> Option<Box<Hold>> {
+    let mut output = Output::default();
+    let result = read(broker, &hold.pull, ReadMode::Cached, |result, records| {
+        if result.status == ReadStatus::Found {
+            hold.reply_to.found(broker, &hold.pull, result, records, &mut output);
+        }
+    });
+    match result {
+        Ok(ReadResult { status: ReadStatus::Found, .. }) => {}
+        Ok(ReadResult { status: ReadStatus::Cold, .. }) => {
+            read_from_disk(broker, *hold);
+            return None;
+        }
+        Ok(ReadResult { status: ReadStatus::NoMatchedMessage, next_offset, .. }) => {
+            hold.pull.position = next_offset;
+            return Some(hold);
+        }
+        Ok(result) if outcome::may_wait(result.status, hold.pull.asked) => return Some(hold),
+        Ok(result) => hold.reply_to.nothing(broker, &hold.pull, &result, &mut output),
+        Err(error) => {
+            let refusal = outcome::disk_error(&error);
+            let (opaque, encoding) = (hold.reply_to.opaque, hold.reply_to.encoding);
+            hold.connection.respond(opaque, encoding, refusal.into_response());
+            return None;
+        }
+    }
+    hold.connection.send(output);
+    None
+}
+
+/// Answers the pull with what there is now, which mostly is nothing.
+fn finish(broker: &Arc<Broker>, hold: &Hold) {
+    let mut output = Output::default();
+    let result = read(broker, &hold.pull, ReadMode::Cached, |result, records| match result.status {
+        ReadStatus::Found => hold.reply_to.found(broker, &hold.pull, result, records, &mut output),
+        _ => hold.reply_to.timed_out(broker, &hold.pull, result, &mut output),
+    });
+    match result {
+        Ok(_) => hold.connection.send(output),
+        Err(error) => {
+            let refusal = outcome::disk_error(&error);
+            hold.connection.respond(hold.reply_to.opaque, hold.reply_to.encoding, refusal.into_response());
+        }
+    }
+}
