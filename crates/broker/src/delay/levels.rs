@@ -3,6 +3,18 @@
 /// What the Java server has by default; 18 levels.
 pub const DEFAULT_LEVELS: &str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h";
 
+use roxmq_store::{Millis, QueueId};
+
+/// Where and until when a delayed message waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parked {
+    pub(crate) level: i32,
+    /// Of the schedule topic.
+    pub(crate) queue_id: QueueId,
+    /// The tags code of its queue entry.
+    pub(crate) due: Millis,
+}
+
 /// How long each level waits. There is at least one level, and each waits at least a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayLevels {
@@ -31,14 +43,19 @@ impl DelayLevels {
         self.delays_ms.len() as i32
     }
 
-    /// A level as it is used: one above the highest counts as the highest. 0 and below mean no delay.
-    pub fn clamp(&self, level: i32) -> i32 {
-        level.min(self.max())
-    }
-
     /// How long a level waits; a level that doesn't exist waits like the nearest one.
     pub fn delay_ms(&self, level: i32) -> i64 {
         self.delays_ms[level.clamp(1, self.max()) as usize - 1]
+    }
+
+    /// The place of a message that is to wait at this level from now on; `level` is above 0.
+    pub(crate) fn park(&self, level: i32, now: Millis) -> Parked {
+        let level = level.clamp(1, self.max());
+        Parked {
+            level,
+            queue_id: QueueId(level - 1),
+            due: Millis(now.0.saturating_add(self.delay_ms(level))),
+        }
     }
 
     pub fn delays_ms(&self) -> &[i64] {
@@ -83,8 +100,11 @@ mod tests {
     #[test]
     fn a_level_above_the_highest_is_the_highest() {
         let levels = DelayLevels::default();
-        for (asked, used) in [(-1, -1), (0, 0), (1, 1), (18, 18), (19, 18), (i32::MAX, 18)] {
-            assert_eq!(levels.clamp(asked), used, "level {asked}");
+        for (asked, level, due) in
+            [(1, 1, 1_005), (18, 18, 7_200_005), (19, 18, 7_200_005), (i32::MAX, 18, 7_200_005)]
+        {
+            let parked = Parked { level, queue_id: QueueId(level - 1), due: Millis(due) };
+            assert_eq!(levels.park(asked, Millis(5)), parked, "level {asked}");
         }
     }
 

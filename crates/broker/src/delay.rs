@@ -1,0 +1,9 @@
+//! Delayed messages: they wait in `SCHEDULE_TOPIC_XXXX`, one queue a level, until they are due.
+
+mod levels;
+mod redelivery;
+mod schedule;
+
+pub(crate) use levels::Parked;
+pub use levels::{DEFAULT_LEVELS, DelayLevels, LevelError};
+pub(crate) use schedule::Schedule;

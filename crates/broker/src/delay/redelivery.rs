@@ -1,0 +1,128 @@
+//! A delayed message that is due, put where it was meant to go.
+
+use crate::send::index_hashes;
+use roxmq_protocol::java_hash;
+use roxmq_protocol::names;
+use roxmq_protocol::properties::name;
+use roxmq_protocol::record::Record;
+use roxmq_store::{Millis, NewMessage, QueueId};
+
+/// Why a record of the schedule topic is passed over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoTarget {
+    #[error("it has no property {0} that says where it goes")]
+    Missing(&'static str),
+    #[error("it goes to {0}, where delayed messages can't")]
+    Reserved(String),
+}
+
+/// Where the message goes. The properties stay as they are, as with the Java server, so that they still tell
+/// which level it waited at.
+pub(super) fn target<'a>(record: &Record<'a>) -> Result<(&'a str, QueueId), NoTarget> {
+    let topic = record.properties.get(name::REAL_TOPIC).ok_or(NoTarget::Missing(name::REAL_TOPIC))?;
+    let queue_id = record.properties.get(name::REAL_QUEUE_ID).and_then(|id| id.parse().ok());
+    let queue_id = queue_id.filter(|id| *id >= 0).ok_or(NoTarget::Missing(name::REAL_QUEUE_ID))?;
+    if names::is_not_for_sends(topic) || topic == roxmq_store::STATE_TOPIC {
+        return Err(NoTarget::Reserved(topic.to_owned()));
+    }
+    Ok((topic, QueueId(queue_id)))
+}
+
+/// Encodes the message for its target.
+pub(super) fn with_message<T>(
+    record: &Record<'_>,
+    topic: &str,
+    queue_id: QueueId,
+    push: impl FnOnce(&NewMessage<'_>) -> T,
+) -> T {
+    let property = |name| record.properties.get(name);
+    let key_hashes = index_hashes(topic, property(name::UNIQ_KEY), property(name::KEYS));
+    push(&NewMessage {
+        topic,
+        queue_id,
+        flag: record.flag,
+        sys_flag: record.sys_flag,
+        born: Millis(record.born_timestamp),
+        born_host: record.born_host,
+        store_host: record.store_host,
+        reconsume_times: record.reconsume_times,
+        prepared_transaction_offset: 0,
+        body: record.body,
+        properties: record.properties.raw(),
+        tags_code: property(name::TAGS).map_or(0, java_hash::tags_code),
+        key_hashes: &key_hashes,
+    })
+}
+
+/// When an entry of a level's queue is due. A time further ahead than the level delays comes from a clock that
+/// was set back since: such a message has waited long enough.
+pub(super) fn due(entry_time: i64, delay_ms: i64, now: Millis) -> Millis {
+    if entry_time > now.0.saturating_add(delay_ms) { now } else { Millis(entry_time) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roxmq_protocol::record::{RecordFields, encode};
+    use std::net::SocketAddr;
+
+    fn record(properties: &str) -> Vec<u8> {
+        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
+        let fields = RecordFields {
+            topic: names::SCHEDULE_TOPIC,
+            queue_id: 2,
+            flag: 7,
+            sys_flag: 0,
+            born_timestamp: 5,
+            born_host: host,
+            store_host: host,
+            reconsume_times: 1,
+            prepared_transaction_offset: 0,
+            body: b"body",
+            properties: properties.as_bytes(),
+        };
+        let mut out = Vec::new();
+        encode(&mut out, &fields).expect("it fits");
+        out
+    }
+
+    #[test]
+    fn the_target_is_in_the_properties() {
+        let check = |properties: &str, expected: Result<(&str, QueueId), NoTarget>| {
+            let bytes = record(properties);
+            let record = Record::decode(&bytes).expect("a record");
+            assert_eq!(target(&record), expected, "{properties}");
+        };
+        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}3\u{2}", Ok(("T", QueueId(3))));
+        check("REAL_QID\u{1}3\u{2}", Err(NoTarget::Missing("REAL_TOPIC")));
+        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}-1\u{2}", Err(NoTarget::Missing("REAL_QID")));
+        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}x\u{2}", Err(NoTarget::Missing("REAL_QID")));
+        let half = names::TRANS_HALF_TOPIC;
+        check(&format!("REAL_TOPIC\u{1}{half}\u{2}REAL_QID\u{1}0"), Err(NoTarget::Reserved(half.to_owned())));
+    }
+
+    #[test]
+    fn the_message_is_the_one_that_was_sent() {
+        let bytes = record(
+            "REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}3\u{2}TAGS\u{1}TagA\u{2}KEYS\u{1}k\u{2}DELAY\u{1}3\u{2}",
+        );
+        let record = Record::decode(&bytes).expect("a record");
+        with_message(&record, "T", QueueId(3), |message| {
+            assert_eq!((message.topic, message.queue_id, message.flag), ("T", QueueId(3), 7));
+            assert_eq!((message.reconsume_times, message.tags_code), (1, 2_598_919));
+            assert_eq!((message.body, message.properties), (&b"body"[..], record.properties.raw()));
+            assert_eq!(message.key_hashes, [java_hash::index_hash("T", "k")]);
+        });
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_delays_nothing_twice() {
+        let check =
+            |entry, expected| assert_eq!(due(entry, 10_000, Millis(1_000)), Millis(expected), "{entry}");
+        check(500, 500);
+        check(1_000, 1_000);
+        check(11_000, 11_000);
+        check(11_001, 1_000);
+        check(i64::MAX, 1_000);
+    }
+}
