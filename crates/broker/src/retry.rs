@@ -59,7 +59,11 @@ mod tests {
     #[test]
     fn sent_back_messages() {
         let check = |attempts, max, level, expected| {
-            assert_eq!(fate_of_sent_back(attempts, max, level), expected, "{attempts} of {max}, level {level}");
+            assert_eq!(
+                fate_of_sent_back(attempts, max, level),
+                expected,
+                "{attempts} of {max}, level {level}"
+            );
         };
         check(0, 16, 0, Fate::Retry { delay_level: 3 });
         check(5, 16, 0, Fate::Retry { delay_level: 8 });
