@@ -1,0 +1,158 @@
+//! Messages looked up by a key and by where they lie: requests 12 and 33.
+
+use crate::Broker;
+use crate::refusal::Refusal;
+use roxmq_protocol::code::response;
+use roxmq_protocol::command::Command;
+use roxmq_protocol::frame::FRAME_BYTES_MAX;
+use roxmq_protocol::java_hash;
+use roxmq_protocol::properties::name;
+use roxmq_protocol::record::Record;
+use roxmq_protocol::request::query::{QueryMessage, ViewMessage};
+use roxmq_store::{Millis, PhyOffset};
+
+/// More than this nobody gets with one query, as with the Java server.
+const MESSAGES_MAX: usize = 64;
+/// How many places are looked at: some hold messages of other keys with the same hash.
+const PLACES_MAX: usize = 2 * MESSAGES_MAX;
+/// The most bytes of records in one answer.
+const BODY_BYTES_MAX: usize = FRAME_BYTES_MAX - 64 * 1024;
+
+/// What a message must have to be what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted<'a> {
+    Key(&'a str),
+    Tags(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    fn of(header: &'a QueryMessage<'_>) -> Self {
+        match header.index_type.as_deref() {
+            Some("T") => Wanted::Tags(&header.key),
+            _ => Wanted::Key(&header.key),
+        }
+    }
+
+    fn hash(self, topic: &str) -> u32 {
+        match self {
+            Wanted::Key(key) => java_hash::index_hash(topic, key),
+            Wanted::Tags(tags) => java_hash::index_hash(topic, &format!("T#{tags}")),
+        }
+    }
+
+    /// The index knows hashes only, so each message is looked at.
+    fn is(self, topic: &str, record: &Record<'_>) -> bool {
+        let property = |name| record.properties.get(name);
+        let found = match self {
+            Wanted::Tags(tags) => property(name::TAGS) == Some(tags),
+            Wanted::Key(key) => {
+                let mut keys = property(name::KEYS).unwrap_or_default().split(name::KEY_SEPARATOR);
+                property(name::UNIQ_KEY) == Some(key) || keys.any(|other| other == key)
+            }
+        };
+        found && record.topic == topic
+    }
+}
+
+/// The messages of a key (12).
+pub(crate) fn by_key(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+    let ext = request.ext_fields();
+    let header = QueryMessage::decode(&ext)?;
+    let count_max = count_max(&header, broker.config().default_query_max_num)?;
+    let wanted = Wanted::of(&header);
+    let (begin, end) = (Millis(header.begin_timestamp), Millis(header.end_timestamp));
+    let found = broker.store.query_key(wanted.hash(&header.topic), begin, end, PLACES_MAX)?;
+    let mut records = Vec::new();
+    let mut bytes = 0;
+    // The newest first, so that they are the ones that stay if there are too many.
+    for place in found.places.iter().rev() {
+        let Some(raw) = broker.store.record(*place)? else {
+            continue;
+        };
+        let is_wanted = Record::decode(&raw).is_ok_and(|record| {
+            wanted.is(&header.topic, &record) && (begin.0..=end.0).contains(&record.store_timestamp)
+        });
+        if !is_wanted {
+            continue;
+        }
+        bytes += raw.len();
+        if records.len() == count_max || bytes > BODY_BYTES_MAX {
+            break;
+        }
+        records.push(raw);
+    }
+    records.reverse();
+    let code = if records.is_empty() { response::QUERY_NOT_FOUND } else { response::SUCCESS };
+    let answer = Command::response(code)
+        .with("indexLastUpdateTimestamp", found.last_update.0)
+        .with("indexLastUpdatePhyoffset", found.last_update_offset.0);
+    if records.is_empty() {
+        return Ok(answer.remark("can not find message, maybe time range not correct"));
+    }
+    Ok(answer.body(records.concat()))
+}
+
+fn count_max(header: &QueryMessage<'_>, unique_key_max: usize) -> Result<usize, Refusal> {
+    if header.unique_key {
+        return Ok(unique_key_max.clamp(1, MESSAGES_MAX));
+    }
+    match usize::try_from(header.max_num) {
+        Ok(asked) if asked > 0 => Ok(asked.min(MESSAGES_MAX)),
+        _ => Err(Refusal::invalid(format!("maxNum[{}] is illegal, it must be at least 1", header.max_num))),
+    }
+}
+
+/// The message at a place of the log (33), which its id names.
+pub(crate) fn by_id(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+    let header = ViewMessage::decode(&request.ext_fields())?;
+    match broker.store.record(PhyOffset(header.offset))? {
+        Some(record) => Ok(Command::response(response::SUCCESS).body(record)),
+        None => Err(Refusal::failed(format!("can not find message by the offset, {}", header.offset))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roxmq_protocol::record::{RecordFields, encode};
+    use std::net::SocketAddr;
+
+    fn record(topic: &str, properties: &str) -> Vec<u8> {
+        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
+        let fields = RecordFields {
+            topic,
+            queue_id: 0,
+            flag: 0,
+            sys_flag: 0,
+            born_timestamp: 0,
+            born_host: host,
+            store_host: host,
+            reconsume_times: 0,
+            prepared_transaction_offset: 0,
+            body: b"b",
+            properties: properties.as_bytes(),
+        };
+        let mut out = Vec::new();
+        encode(&mut out, &fields).expect("it fits");
+        out
+    }
+
+    #[test]
+    fn a_shared_hash_is_no_find() {
+        // "AaTopic#BB" and "BBTopic#Aa" and so on all have the hash of "AaTopic#Aa".
+        let raw = record("AaTopic", "KEYS\u{1}Aa other\u{2}UNIQ_KEY\u{1}7F\u{2}TAGS\u{1}t\u{2}");
+        let record = Record::decode(&raw).expect("a record");
+        let check = |wanted: Wanted<'_>, topic: &str, expected: bool| {
+            assert_eq!(wanted.is(topic, &record), expected, "{wanted:?} of {topic}");
+        };
+        assert_eq!(Wanted::Key("BB").hash("AaTopic"), Wanted::Key("Aa").hash("BBTopic"));
+        check(Wanted::Key("Aa"), "AaTopic", true);
+        check(Wanted::Key("BB"), "AaTopic", false);
+        check(Wanted::Key("Aa"), "BBTopic", false);
+        check(Wanted::Key("other"), "AaTopic", true);
+        check(Wanted::Key("Aa other"), "AaTopic", false);
+        check(Wanted::Key("7F"), "AaTopic", true);
+        check(Wanted::Tags("t"), "AaTopic", true);
+        check(Wanted::Key("t"), "AaTopic", false);
+    }
+}
