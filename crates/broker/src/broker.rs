@@ -2,9 +2,12 @@
 
 use crate::clients::Clients;
 use crate::config::BrokerConfig;
+use crate::delay::{DelayLevels, Schedule};
+use crate::disk_work::DiskWork;
 use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
 use crate::offsets::ConsumerOffsets;
+use crate::pull::Holds;
 use crate::registration::NameServers;
 use crate::resets::PendingResets;
 use crate::state::{DelayOffsets, StateError};
@@ -55,6 +58,12 @@ pub struct Broker {
     pub(crate) clients: Clients,
     pub(crate) locks: QueueLocks,
     pub(crate) resets: PendingResets,
+    /// The pulls that wait for messages.
+    pub(crate) holds: Holds,
+    /// `messageDelayLevel`
+    pub(crate) delay_levels: DelayLevels,
+    pub(crate) schedule: Schedule,
+    pub(crate) disk_work: DiskWork,
     pub(crate) stats: Stats,
     pub(crate) name_servers: Arc<dyn NameServers>,
     config: RwLock<Arc<BrokerConfig>>,

@@ -1,17 +1,31 @@
 //! The broker: topics, groups and offsets over the store, a file for each request it answers.
 
+mod arrivals;
 pub mod broker;
 pub mod clients;
 pub mod config;
+pub mod delay;
+mod disk_work;
+mod dispatch;
 pub mod groups;
 pub mod locks;
 pub mod model;
+mod offset_requests;
 pub mod offsets;
+mod pull;
+mod query;
+mod refusal;
 pub mod registration;
 pub mod resets;
+mod retry;
+mod send;
+mod send_back;
+pub mod service;
+pub mod session;
 pub mod state;
 pub mod stats;
 pub mod topics;
 
 pub use broker::{Broker, BrokerOptions, StartError, StartReport};
 pub use config::BrokerConfig;
+pub use service::BrokerService;

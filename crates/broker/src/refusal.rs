@@ -34,14 +34,18 @@ impl Refusal {
     pub(crate) fn topic_missing(topic: &str) -> Self {
         Refusal::new(
             response::TOPIC_NOT_EXIST,
-            format!("topic[{topic}] not exist, apply first please! (roxmq or mqadmin updateTopic creates it)"),
+            format!(
+                "topic[{topic}] not exist, apply first please! (roxmq or mqadmin updateTopic creates it)"
+            ),
         )
     }
 
     pub(crate) fn group_missing(group: &str) -> Self {
         Refusal::new(
             response::SUBSCRIPTION_GROUP_NOT_EXIST,
-            format!("subscription group [{group}] does not exist, and autoCreateSubscriptionGroup doesn't make it"),
+            format!(
+                "subscription group [{group}] does not exist, and autoCreateSubscriptionGroup doesn't make it"
+            ),
         )
     }
 
