@@ -28,7 +28,7 @@ const OUTPUT_BYTES_PAUSE: usize = 4 * 1024 * 1024;
 /// Slices in one write.
 const SLICES_MAX: usize = 64;
 /// After so many rounds other tasks get a turn.
-const ROUNDS_MAX: usize = 16;
+const ROUNDS_MAX: usize = 4;
 /// How long the peer gets to close its side after we closed ours. Without that a reset, provoked by bytes that
 /// nobody read, could destroy answers on their way.
 const LINGER: Duration = Duration::from_secs(1);
@@ -132,8 +132,8 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
             }
             let all_sent = self.write(context)?.is_ready();
             if stage == Stage::Closing || !matches!(self.ending, Ending::NotYet) {
-                if all_sent {
-                    return self.end(context);
+                if all_sent && self.end(context)?.is_ready() {
+                    return Poll::Ready(Ok(()));
                 }
             } else if self.output.len() < OUTPUT_BYTES_PAUSE {
                 if self.incoming.is_paused() {
@@ -234,7 +234,7 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
     }
 
     /// Everything has been sent: closes our side, then waits a little for the peer to close its own.
-    fn end(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if matches!(self.ending, Ending::PeerClosed) {
             return Poll::Ready(Ok(()));
         }

@@ -7,7 +7,7 @@ use crate::options::{ServerOptions, TlsMode};
 use crate::proxy_protocol::{self, ProxyError, Sniffed};
 use crate::registry::Registry;
 use crate::rewound::Rewound;
-use crate::server::{Phase, draining};
+use crate::server::{Phase, reached};
 use crate::service::Service;
 use crate::sniff::{self, Protocol};
 use crate::tls::TlsError;
@@ -72,10 +72,16 @@ impl<S: Service> Greeter<S> {
         let greeting = tokio::time::timeout(self.options.greeting_timeout, self.greet(stream, remote));
         let greeted = tokio::select! {
             greeted = greeting => greeted,
-            () = draining(&mut phase) => return,
+            () = reached(Phase::Draining, &mut phase) => return,
         };
         match greeted {
-            Ok(Ok(greeted)) => self.hand_on(greeted, phase).await,
+            Ok(Ok(greeted)) => {
+                let mut ending = phase.clone();
+                tokio::select! {
+                    () = self.hand_on(greeted, phase) => {}
+                    () = reached(Phase::Ending, &mut ending) => {}
+                }
+            }
             Ok(Err(GreetError::PeerLeft)) => {
                 tracing::debug!(%remote, "the peer left before it said anything")
             }

@@ -1,7 +1,7 @@
 //! HTTP on the ports of the remoting protocol: health over HTTP/1, and a place for gRPC over HTTP/2.
 
 use crate::options::Readiness;
-use crate::server::{Phase, draining};
+use crate::server::{Phase, reached};
 use http_body_util::{Empty, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -40,11 +40,11 @@ pub struct HttpConnection {
 }
 
 impl HttpConnection {
-    /// A future that is done when the server shuts down and the connection should finish. As long as it or the
-    /// connection lives, the server waits for it.
+    /// A future that is done when the server shuts down and the connection should finish. The server waits for
+    /// that as long as its grace lasts.
     pub fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut phase = self.phase.clone();
-        async move { draining(&mut phase).await }
+        async move { reached(Phase::Draining, &mut phase).await }
     }
 }
 

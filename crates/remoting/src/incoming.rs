@@ -181,4 +181,18 @@ mod tests {
         incoming.feed(&[0xff, 0xff, 0xff], &mut serve).unwrap();
         assert_eq!(incoming.feed(&[0xff], &mut serve), Err(FrameError::TooShort(-1)));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_are_taken_without_a_panic(pieces: Vec<Vec<u8>>) {
+            let mut incoming = Incoming::default();
+            for piece in pieces {
+                // Short lengths get to the header, which random ones hardly do.
+                let bytes = [&[0, 0, 0][..], &piece].concat();
+                if incoming.feed(&bytes, &mut |_| ControlFlow::Continue(())).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
 }

@@ -191,4 +191,15 @@ mod tests {
             }
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(start in 0..3, rest: Vec<u8>) {
+            let mut bytes = [&[][..], V1_START, V2_START][start as usize].to_vec();
+            bytes.extend_from_slice(&rest);
+            if let Ok(Sniffed::Header { length, .. }) = sniff(&bytes) {
+                assert!(length <= bytes.len());
+            }
+        }
+    }
 }

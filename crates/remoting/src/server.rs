@@ -20,7 +20,7 @@ const BACKLOG: u32 = 1024;
 const ACCEPT_PAUSE_MIN: Duration = Duration::from_millis(10);
 const ACCEPT_PAUSE_MAX: Duration = Duration::from_secs(1);
 /// What tasks get to end in after they were told to end at once.
-const ABORT_WAIT: Duration = Duration::from_secs(1);
+const ABORT_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -38,12 +38,14 @@ pub(crate) enum Phase {
     NotAccepting,
     /// Everything ends as soon as nothing is in flight.
     Draining,
+    /// Everything ends now.
+    Ending,
 }
 
-/// Done when the server shuts down, or is gone.
-pub(crate) async fn draining(phase: &mut watch::Receiver<Phase>) {
+/// Done when the server has come so far, or is gone.
+pub(crate) async fn reached(awaited: Phase, phase: &mut watch::Receiver<Phase>) {
     // An error says that the server is gone.
-    let _ = phase.wait_for(|phase| *phase >= Phase::Draining).await;
+    let _ = phase.wait_for(|phase| *phase >= awaited).await;
 }
 
 /// A running server. Dropped without a shutdown, it closes everything at once.
@@ -98,6 +100,7 @@ impl Server {
         self.phase.send_replace(Phase::Draining);
         self.registry.advance_all(Stage::Draining);
         if tokio::time::timeout(grace, self.phase.closed()).await.is_err() {
+            self.phase.send_replace(Phase::Ending);
             self.registry.advance_all(Stage::Aborted(Abort::GraceOver));
             if tokio::time::timeout(ABORT_WAIT, self.phase.closed()).await.is_err() {
                 tracing::warn!("some connections outlive the server's shutdown");
@@ -130,7 +133,7 @@ async fn accept<S: Service>(listener: TcpListener, greeter: Arc<Greeter<S>>, pha
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stopping.wait_for(|phase| *phase >= Phase::NotAccepting) => return,
+            () = reached(Phase::NotAccepting, &mut stopping) => return,
         };
         match accepted {
             Ok((stream, remote)) => {

@@ -128,3 +128,45 @@ fn self_signed() -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     Ok((vec![made.cert.der().clone()], key))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn write(path: &Option<PathBuf>, text: &str, changed: SystemTime) {
+        let path = path.as_ref().unwrap();
+        std::fs::write(path, text).unwrap();
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(changed).unwrap();
+    }
+
+    #[test]
+    fn replaced_files_are_taken_and_broken_ones_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| Some(dir.path().join(name));
+        let tls = ServerTls { key_path: file("key"), cert_path: file("cert"), ..ServerTls::default() };
+        let replace = |changed: u64| {
+            let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+            let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(changed);
+            write(&tls.key_path, &made.signing_key.serialize_pem(), changed);
+            write(&tls.cert_path, &made.cert.pem(), changed);
+        };
+        replace(1);
+        let server = TlsServer::new(tls.clone()).unwrap();
+        let first = server.config().unwrap();
+        let refreshed = || {
+            let mut loaded = server.loaded.lock();
+            let loaded = loaded.as_mut().unwrap();
+            server.refresh(loaded);
+            loaded.config.clone()
+        };
+        assert!(Arc::ptr_eq(&refreshed(), &first), "nothing was changed");
+        replace(2);
+        let second = refreshed();
+        assert!(!Arc::ptr_eq(&second, &first), "the new files weren't taken");
+        write(&tls.cert_path, "no certificate", SystemTime::UNIX_EPOCH + Duration::from_secs(3));
+        assert!(Arc::ptr_eq(&refreshed(), &second), "a broken file was taken");
+        replace(4);
+        assert!(!Arc::ptr_eq(&refreshed(), &second), "the mended files weren't taken");
+    }
+}

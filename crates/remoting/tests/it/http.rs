@@ -6,10 +6,12 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roxmq_remoting::{Readiness, ServerOptions};
+use roxmq_remoting::{Http2, HttpConnection, Readiness, ServerOptions};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 async fn get(server: &roxmq_remoting::Server, path: &str) -> String {
     let mut peer = Peer::connect(server).await;
@@ -36,6 +38,35 @@ async fn health_and_readiness_are_told() {
     ready.store(true, Ordering::SeqCst);
     check("/readyz", "200", "\r\n\r\nready").await;
     check("/other", "404", "/healthz").await;
+}
+
+/// Gives back every byte.
+#[derive(Debug)]
+struct Mirror;
+
+impl Http2 for Mirror {
+    fn serve(&self, mut connection: HttpConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            let mut bytes = [0; 64];
+            while let Ok(count @ 1..) = connection.stream.read(&mut bytes).await {
+                connection.stream.write_all(&bytes[..count]).await.unwrap();
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_service_for_http2_gets_the_stream_from_its_first_byte() {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n and more";
+    let (server, _) = start(ServerOptions { http2: Some(Arc::new(Mirror)), ..options() }).await;
+    let mut peer = Peer::connect(&server).await;
+    peer.drip(PREFACE).await;
+    let mut mirrored = [0; PREFACE.len()];
+    peer.io.read_exact(&mut mirrored).await.unwrap();
+    assert_eq!(mirrored, PREFACE);
+    // It doesn't care for the shutdown, so it is cut off.
+    server.shutdown(Duration::from_millis(20)).await;
+    assert_eq!(peer.rest().await, b"");
 }
 
 async fn grpc<IO: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
