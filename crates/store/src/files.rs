@@ -1,5 +1,9 @@
 //! What the store asks of a file system. The tests put one behind it that loses unsynced writes.
 
+mod os;
+
+pub use os::OsFiles;
+
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,19 +78,23 @@ pub trait File: Debug + Send + Sync + 'static {
     fn allocate(&self, at: u64, bytes: u64) -> io::Result<()>;
     /// Makes the range read as zeros; the length doesn't change. A file system that can gives the blocks back.
     fn clear(&self, at: u64, bytes: u64) -> io::Result<()> {
-        static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
-        let end = at.saturating_add(bytes);
-        let mut at = at;
-        while at < end {
-            let part = (end - at).min(ZEROS.len() as u64);
-            self.write_all_at(&[&ZEROS[..part as usize]], at)?;
-            at += part;
-        }
-        Ok(())
+        write_zeros(self, at, bytes)
     }
     fn set_len(&self, bytes: u64) -> io::Result<()>;
     fn len(&self) -> io::Result<u64>;
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
+}
+
+pub(crate) fn write_zeros(file: &(impl File + ?Sized), at: u64, bytes: u64) -> io::Result<()> {
+    static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+    let end = at.saturating_add(bytes);
+    let mut at = at;
+    while at < end {
+        let part = (end - at).min(ZEROS.len() as u64);
+        file.write_all_at(&[&ZEROS[..part as usize]], at)?;
+        at += part;
+    }
+    Ok(())
 }
