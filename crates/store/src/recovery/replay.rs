@@ -1,0 +1,109 @@
+//! Enters records of the log into the queues and the index that lack them.
+
+use crate::core::LastRecord;
+use crate::dispatch::{Tombstone, queue_entry, record_hashes};
+use crate::index::{IndexKey, KeyIndex};
+use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
+use crate::queue::{ConsumeQueue, QueueTable};
+use roxmq_protocol::record::Record;
+use std::io;
+use std::sync::Arc;
+
+/// How many entries or keys may be in memory only before they are written.
+const UNWRITTEN_MAX: usize = 1 << 20;
+/// Keys that go to the index in one call.
+const KEYS_MAX: usize = 4096;
+/// Records between two looks at how much is unwritten.
+const LOOK_EVERY: u64 = 4096;
+
+pub(crate) struct Replay<'a> {
+    queues: &'a QueueTable,
+    index: Option<&'a KeyIndex>,
+    delay_levels_ms: &'a [i64],
+    keys: Vec<IndexKey>,
+    hashes: Vec<u32>,
+    records: u64,
+    redispatched: u64,
+    /// The queue of the record before, as records of one queue often follow each other.
+    queue: Option<Arc<ConsumeQueue>>,
+    last_start: i64,
+    last_time: i64,
+}
+
+impl<'a> Replay<'a> {
+    pub fn new(queues: &'a QueueTable, index: Option<&'a KeyIndex>, delay_levels_ms: &'a [i64]) -> Self {
+        Replay {
+            queues,
+            index,
+            delay_levels_ms,
+            keys: Vec::with_capacity(KEYS_MAX),
+            hashes: Vec::new(),
+            records: 0,
+            redispatched: 0,
+            queue: None,
+            last_start: 0,
+            last_time: 0,
+        }
+    }
+
+    pub fn take(&mut self, record: &Record<'_>) -> io::Result<()> {
+        if self.enter(record)? {
+            self.redispatched += 1;
+        }
+        if let Some(tombstone) = Tombstone::read(record) {
+            self.queue = None;
+            self.queues.remove_topic(tombstone.topic)?;
+        }
+        self.take_keys(record)?;
+        (self.last_start, self.last_time) = (record.phy_offset, record.store_timestamp);
+        self.records += 1;
+        if self.records.is_multiple_of(LOOK_EVERY) && self.queues.unwritten() > UNWRITTEN_MAX {
+            self.queues.write_behind()?;
+        }
+        Ok(())
+    }
+
+    /// Where the last record starts and when it was stored.
+    pub fn last(&self) -> LastRecord {
+        let last = LastRecord::default();
+        last.set(self.last_start, self.last_time);
+        last
+    }
+
+    /// How many records were missing in their queues.
+    pub fn finish(mut self) -> io::Result<u64> {
+        self.put_keys()?;
+        Ok(self.redispatched)
+    }
+
+    fn enter(&mut self, record: &Record<'_>) -> io::Result<bool> {
+        match queue_entry(record, self.delay_levels_ms) {
+            Some(entry) => self.queue_of(record).replay(QueueOffset(record.queue_offset), entry),
+            None => Ok(false),
+        }
+    }
+
+    fn queue_of(&mut self, record: &Record<'_>) -> &Arc<ConsumeQueue> {
+        let id = QueueId(record.queue_id);
+        let same = self.queue.take().filter(|queue| queue.id() == id && queue.topic() == record.topic);
+        self.queue.insert(same.unwrap_or_else(|| self.queues.get_or_create(record.topic, id)))
+    }
+
+    fn take_keys(&mut self, record: &Record<'_>) -> io::Result<()> {
+        if self.index.is_none() {
+            return Ok(());
+        }
+        self.hashes.clear();
+        record_hashes(record, &mut self.hashes);
+        let (phy_offset, store_time) = (PhyOffset(record.phy_offset), Millis(record.store_timestamp));
+        self.keys.extend(self.hashes.iter().map(|&hash| IndexKey { hash, phy_offset, store_time }));
+        if self.keys.len() >= KEYS_MAX { self.put_keys() } else { Ok(()) }
+    }
+
+    fn put_keys(&mut self) -> io::Result<()> {
+        let Some(index) = self.index else { return Ok(()) };
+        index.put_all(&self.keys);
+        self.keys.clear();
+        if index.pending() > UNWRITTEN_MAX { index.flush() } else { Ok(()) }
+    }
+}
