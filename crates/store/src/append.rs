@@ -1,7 +1,7 @@
-//! The way into the log: messages of a burst are encoded here, then appended together.
+//! The way into the log: what is appended, what comes of it, and why it may not.
 
+pub use crate::batch::AppendBatch;
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
-use crate::store::Store;
 pub use roxmq_protocol::record::TooLong;
 use std::io;
 use std::net::SocketAddr;
@@ -23,15 +23,12 @@ pub struct NewMessage<'a> {
     pub body: &'a [u8],
     /// `name U+0001 value U+0002` repeated.
     pub properties: &'a [u8],
-    /// The queue entry's tags code; [`tags_code`](roxmq_protocol) of the TAGS property for ordinary messages.
+    /// The queue entry's tags code; [`tags_code`](roxmq_protocol::java_hash::tags_code) of the TAGS property for
+    /// ordinary messages.
     pub tags_code: i64,
-    /// Keys for the index, each hashed with its topic.
+    /// Keys for the index, each hashed with its topic: see [`index_hashes`](crate::dispatch::index_hashes).
     pub key_hashes: &'a [u32],
 }
-
-/// The records of a burst, encoded, with what the lock will need to place them. Kept and reused by its connection.
-#[derive(Debug, Default)]
-pub struct AppendBatch {}
 
 /// Where a message of a batch came to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,40 +53,10 @@ pub enum AppendError {
         "a record of {bytes} bytes doesn't fit a commit log file of {limit} bytes (mappedFileSizeCommitLog)"
     )]
     TooLarge { bytes: usize, limit: u64 },
-}
-
-impl AppendBatch {
-    pub fn new() -> Self {
-        unimplemented!()
-    }
-
-    /// Encodes a message behind those already there; what has no room in a record is refused and the batch
-    /// stays as it was. Limits below the format's are the caller's.
-    pub fn push(&mut self, store: &Store, message: &NewMessage<'_>) -> Result<(), TooLong> {
-        let _ = (store, message);
-        unimplemented!()
-    }
-
-    pub fn len(&self) -> usize {
-        unimplemented!()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Encoded bytes so far.
-    pub fn bytes(&self) -> usize {
-        unimplemented!()
-    }
-
-    /// After a successful append: the places, in the order of the pushes.
-    pub fn stored(&self) -> &[Stored] {
-        unimplemented!()
-    }
-
-    /// Empties the batch for the next burst and keeps its room.
-    pub fn clear(&mut self) {
-        unimplemented!()
-    }
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    #[error(
+        "topic {topic} is deleted, but removing its queues failed: {source}; the next start does the rest"
+    )]
+    Remove { topic: String, source: io::Error },
 }

@@ -3,14 +3,27 @@
 //! No tokio, no sockets, no consumer groups. Errors of the disk are errors, never a signal and never a panic.
 
 pub mod append;
+mod arrivals;
+mod batch;
+mod behind;
+mod by_time;
+mod checkpoint;
 pub mod clock;
+mod commit_log;
+mod core;
+pub mod dispatch;
 pub mod files;
 pub mod index;
 pub mod local_time;
+mod open;
 pub mod options;
 pub mod position;
 pub mod queue;
 pub mod read;
+mod reading;
+mod recovery;
+mod retention;
+mod signal;
 pub mod store;
 
 pub use append::{AppendBatch, AppendError, NewMessage, Stored, TooLong};

@@ -1,15 +1,21 @@
 //! The store as the broker sees it.
 
 use crate::append::{AppendBatch, AppendError};
+use crate::behind;
 use crate::clock::Clock;
+use crate::core::Core;
 use crate::files::{FileSystem, ReadMode};
-use crate::options::StoreOptions;
+use crate::options::{FlushMode, StoreOptions};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
-use crate::queue::ConsumeQueue;
+use crate::queue::{ConsumeQueue, QueueEntry};
 use crate::read::{Boundary, EntryFilter, KeyQuery, ReadLimits, ReadResult};
+use crate::retention;
+use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 
 /// Why a store doesn't open. Each text says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +26,16 @@ pub enum OpenError {
     Locked { root: PathBuf },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
+    #[error(
+        "the commit log has no file between {before} and {after}; put the missing ones back, or move those behind the gap away to open the store without them"
+    )]
+    Gap { before: PathBuf, after: PathBuf },
+    #[error(
+        "storePathCommitLog names several directories ({dirs}), which isn't supported yet; move the files into one"
+    )]
+    SeveralDirs { dirs: PathBuf },
+    #[error("{key} is {value}; it must be from {min} to {max}")]
+    Option { key: &'static str, value: u64, min: u64, max: u64 },
     #[error("{path} has {found} bytes but {key} is {expected}; set {key}={found} to open this store")]
     FileSize { path: PathBuf, found: u64, expected: u64, key: &'static str },
     #[error(
@@ -53,7 +69,13 @@ pub trait ArrivalListener: Send + Sync + 'static {
     fn arrived(&self, queue: &Arc<ConsumeQueue>);
 }
 
-pub struct Store {}
+/// Dropped without [`shutdown`](Store::shutdown) it is as if the process had crashed.
+pub struct Store {
+    core: Arc<Core>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Keeps other processes out until the store is gone.
+    _lock: Box<dyn Send + Sync + std::fmt::Debug>,
+}
 
 impl Store {
     /// Opens or makes the store, recovers it, and starts its threads.
@@ -62,56 +84,75 @@ impl Store {
         clock: Arc<dyn Clock>,
         options: StoreOptions,
     ) -> Result<(Arc<Store>, RecoveryReport), OpenError> {
-        let _ = (files, clock, options);
-        unimplemented!()
+        let opened = crate::open::open(files, clock, options)?;
+        let core = Arc::new(opened.core);
+        let store = Store { threads: Mutex::new(Vec::new()), core: core.clone(), _lock: opened.lock };
+        store.start().map_err(|source| OpenError::Io { path: core.options.root.clone(), source })?;
+        Ok((Arc::new(store), opened.report))
+    }
+
+    fn start(&self) -> io::Result<()> {
+        self.spawn("log-ahead", |core| core.log.ahead.run(&core.log.segments, &core.log.marks))?;
+        self.spawn("log-flush", flush_thread)?;
+        self.spawn("store-behind", behind::run)?;
+        if self.acknowledges_late() {
+            self.spawn("log-timeouts", |core| core.log.waiters.run_timeouts())?;
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, name: &str, life: fn(&Core)) -> io::Result<()> {
+        let core = self.core.clone();
+        let thread = std::thread::Builder::new().name(name.to_string()).spawn(move || life(&core))?;
+        self.threads.lock().push(thread);
+        Ok(())
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
     }
 
     /// To be set once, before the first append.
     pub fn set_arrival_listener(&self, listener: Arc<dyn ArrivalListener>) {
-        let _ = listener;
-        unimplemented!()
+        let first = self.core.arrivals.set_listener(listener);
+        debug_assert!(first, "the arrival listener is set once");
     }
 
     /// Places and writes the whole batch, or none of it. Returns the position one past its last record.
     /// With asynchronous flush it is then stored and visible; with synchronous flush it is once
     /// [`when_durable`](Self::when_durable) of that position says so.
     pub fn append(&self, batch: &mut AppendBatch) -> Result<PhyOffset, AppendError> {
-        let _ = batch;
-        unimplemented!()
+        self.core.append(batch)
     }
 
     /// Runs `then` as soon as everything before `end` may be acknowledged: now with asynchronous flush, else on the
     /// flushing thread after the disk has it, with an error if the flush failed or `syncFlushTimeout` passed.
     pub fn when_durable(&self, end: PhyOffset, then: Box<dyn FnOnce(Result<(), FlushError>) + Send>) {
-        let _ = (end, then);
-        unimplemented!()
+        if self.acknowledges_late() { self.core.log.when_durable(end.0, then) } else { then(Ok(())) }
     }
 
     /// Whether acknowledgements wait for the disk (synchronous flush).
     pub fn acknowledges_late(&self) -> bool {
-        unimplemented!()
+        self.core.log.mode() == FlushMode::Sync
     }
 
     pub fn queue(&self, topic: &str, id: QueueId) -> Option<Arc<ConsumeQueue>> {
-        let _ = (topic, id);
-        unimplemented!()
+        self.core.queues.get(topic, id)
     }
 
     /// The queue, made if it doesn't exist; no file until the first message.
     pub fn queue_or_create(&self, topic: &str, id: QueueId) -> Arc<ConsumeQueue> {
-        let _ = (topic, id);
-        unimplemented!()
+        self.core.queues.get_or_create(topic, id)
     }
 
     /// Every topic that has a queue.
     pub fn topics(&self) -> Vec<Arc<str>> {
-        unimplemented!()
+        self.core.queues.topics()
     }
 
     /// The queues of a topic, in order of their ids.
     pub fn queues(&self, topic: &str) -> Vec<Arc<ConsumeQueue>> {
-        let _ = topic;
-        unimplemented!()
+        self.core.queues.queues(topic)
     }
 
     /// Appends the records from `from` on to `out`, as many as the limits allow.
@@ -124,8 +165,7 @@ impl Store {
         mode: ReadMode,
         out: &mut Vec<u8>,
     ) -> io::Result<ReadResult> {
-        let _ = (queue, from, limits, filter, mode, out);
-        unimplemented!()
+        self.core.read(queue, from, limits, filter, mode, out)
     }
 
     /// The entries from `from` on, for tools and scans.
@@ -134,21 +174,20 @@ impl Store {
         queue: &ConsumeQueue,
         from: QueueOffset,
         max: usize,
-    ) -> io::Result<Vec<crate::QueueEntry>> {
-        let _ = (queue, from, max);
-        unimplemented!()
+    ) -> io::Result<Vec<QueueEntry>> {
+        let mut entries = Vec::new();
+        queue.read(from, max, &mut entries, ReadMode::Blocking)?;
+        Ok(entries)
     }
 
     /// The record at a position of the log, or none if no record starts there.
     pub fn record(&self, at: PhyOffset) -> io::Result<Option<Vec<u8>>> {
-        let _ = at;
-        unimplemented!()
+        self.core.record(at)
     }
 
     /// When the record of this queue offset was stored, if it is still there.
     pub fn store_time(&self, queue: &ConsumeQueue, at: QueueOffset) -> io::Result<Option<Millis>> {
-        let _ = (queue, at);
-        unimplemented!()
+        self.core.store_time(queue, at)
     }
 
     /// The offset for a point in time.
@@ -158,50 +197,91 @@ impl Store {
         time: Millis,
         boundary: Boundary,
     ) -> io::Result<QueueOffset> {
-        let _ = (queue, time, boundary);
-        unimplemented!()
+        self.core.offset_by_time(queue, time, boundary)
     }
 
     /// Places of records whose key has this hash, newest first kept, ascending; hash collisions are the caller's.
     pub fn query_key(&self, hash: u32, begin: Millis, end: Millis, max: usize) -> io::Result<KeyQuery> {
-        let _ = (hash, begin, end, max);
-        unimplemented!()
+        match &self.core.index {
+            Some(index) => index.query(hash, begin, end, max),
+            None => Ok(KeyQuery::default()),
+        }
     }
 
     /// Deletes the log files that are expired now, at any hour, and what queues and index hold of them. Gives how
     /// many log files went.
     pub fn delete_expired_now(&self) -> io::Result<usize> {
-        unimplemented!()
+        self.core.delete_files(retention::Deletion::Expired)
     }
 
     /// Removes the queues of a topic for good: a restart, even after a crash, doesn't bring them back.
     pub fn delete_topic(&self, topic: &str) -> Result<(), AppendError> {
-        let _ = topic;
-        unimplemented!()
+        self.core.delete_topic(topic)
     }
 
     pub fn min_phy_offset(&self) -> PhyOffset {
-        unimplemented!()
+        PhyOffset(self.core.log.segments.first())
     }
 
     /// One past the last byte written.
     pub fn max_phy_offset(&self) -> PhyOffset {
-        unimplemented!()
+        PhyOffset(self.core.log.marks.appended())
     }
 
     /// One past the last byte known to be on the disk.
     pub fn flushed_phy_offset(&self) -> PhyOffset {
-        unimplemented!()
+        PhyOffset(self.core.log.marks.flushed())
     }
 
     /// Makes log, queues, index and checkpoint durable now.
     pub fn flush(&self) -> io::Result<()> {
-        unimplemented!()
+        self.core.checkpoint().map(drop)
     }
 
     /// Flushes, writes the checkpoint, removes `abort`, stops the threads. Appends fail from then on.
     pub fn shutdown(&self) -> io::Result<()> {
-        unimplemented!()
+        if self.core.closed.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.stop_threads();
+        // Whatever goes wrong here leaves `abort` where it is, so that the next start looks closely.
+        self.core.checkpoint()?;
+        self.core.queues.close()?;
+        crate::open::remove_abort(&self.core)
+    }
+
+    fn stop_threads(&self) {
+        self.core.log.ahead.signal.stop();
+        self.core.log.flush_signal.stop();
+        self.core.behind_signal.stop();
+        self.core.log.waiters.stop();
+        let me = std::thread::current().id();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            // The last one to let go of the store may be an acknowledgement that runs on one of its threads.
+            if thread.thread().id() != me && thread.join().is_err() {
+                tracing::error!("a thread of the store had panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.core.closed.store(true, Ordering::SeqCst);
+        self.stop_threads();
+    }
+}
+
+/// Flushes a while after something was written, or with synchronous flush as soon as it was.
+fn flush_thread(core: &Core) {
+    let signal = &core.log.flush_signal;
+    let interval = core.options.flush_interval;
+    while signal.wait() {
+        if core.log.mode() == FlushMode::Async && !signal.pause(interval) {
+            return;
+        }
+        // What was written meanwhile is flushed too. The failure was said when it happened, and appends are told.
+        let _ = core.sync_log(core.log.marks.appended());
     }
 }
 

@@ -85,6 +85,11 @@ impl KeyIndex {
         self.waiting.lock().end
     }
 
+    /// One past the newest record whose keys are in the files.
+    pub fn written_end(&self) -> PhyOffset {
+        end_of(&self.files.read())
+    }
+
     /// Keys that are in memory only. Whoever puts many calls [`flush`](Self::flush) when it grows.
     pub fn pending(&self) -> usize {
         self.waiting.lock().keys.len()

@@ -1,0 +1,244 @@
+//! The records of a burst, encoded outside of the log's lock, with what the lock needs to place them.
+
+use crate::append::{AppendError, NewMessage, Stored};
+use crate::commit_log::Appending;
+use crate::core::Core;
+use crate::index::IndexKey;
+use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
+use crate::queue::{ConsumeQueue, QueueEntry};
+use crate::store::Store;
+use bytes::Bytes;
+use roxmq_protocol::record::{self, FILLER_BYTES, RecordFields, TooLong};
+use roxmq_protocol::sys_flag;
+use std::sync::Arc;
+
+/// Queues that a batch remembers from one burst to the next.
+const QUEUES_KEPT_MAX: usize = 16;
+/// The most room that a batch makes for its next burst, going by the last one.
+const ROOM_BYTES_MAX: usize = 256 << 10;
+
+/// Kept and reused by its connection: it remembers the queues, so that the next burst needn't look them up.
+#[derive(Debug, Default)]
+pub struct AppendBatch {
+    bytes: Vec<u8>,
+    records: Vec<Pending>,
+    keys: Vec<u32>,
+    targets: Vec<Target>,
+    /// How many topics had been deleted when the targets were looked up.
+    deletions: u64,
+    stored: Vec<Stored>,
+    index_keys: Vec<IndexKey>,
+    last_bytes: usize,
+}
+
+/// A record without a place.
+#[derive(Debug)]
+struct Pending {
+    bytes: usize,
+    target: usize,
+    /// Half messages that are only prepared take no part in a queue's numbering.
+    queued: bool,
+    tags_code: i64,
+    keys: usize,
+}
+
+#[derive(Debug)]
+struct Target {
+    queue: Arc<ConsumeQueue>,
+    /// The offset of the next record of this batch; known while it is placed.
+    next: Option<i64>,
+}
+
+impl AppendBatch {
+    pub fn new() -> Self {
+        AppendBatch::default()
+    }
+
+    /// Encodes a message behind those already there; what has no room in a record is refused and the batch
+    /// stays as it was. Limits below the format's are the caller's.
+    pub fn push(&mut self, store: &Store, message: &NewMessage<'_>) -> Result<(), TooLong> {
+        self.push_for(store.core(), message)
+    }
+
+    pub(crate) fn push_for(&mut self, core: &Core, message: &NewMessage<'_>) -> Result<(), TooLong> {
+        if self.records.is_empty() {
+            self.prepare(core);
+        }
+        let bytes = record::encode(&mut self.bytes, &fields(message))?;
+        let target = self.target(core, message.topic, message.queue_id);
+        self.keys.extend_from_slice(message.key_hashes);
+        self.records.push(Pending {
+            bytes,
+            target,
+            queued: sys_flag::is_queued(message.sys_flag),
+            tags_code: message.tags_code,
+            keys: message.key_hashes.len(),
+        });
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Encoded bytes so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// After a successful append: the places, in the order of the pushes.
+    pub fn stored(&self) -> &[Stored] {
+        &self.stored
+    }
+
+    /// Empties the batch for the next burst and keeps its room.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.records.clear();
+        self.keys.clear();
+        self.stored.clear();
+    }
+
+    fn prepare(&mut self, core: &Core) {
+        let deletions = core.deletions();
+        if self.deletions != deletions || self.targets.len() > QUEUES_KEPT_MAX {
+            self.targets.clear();
+            self.deletions = deletions;
+        }
+        self.bytes.reserve(self.last_bytes.min(ROOM_BYTES_MAX));
+    }
+
+    /// The queue's place among the targets. Bursts have few, mostly the same as before, so looking through them
+    /// beats hashing the topic.
+    fn target(&mut self, core: &Core, topic: &str, id: QueueId) -> usize {
+        let is_it = |target: &Target| target.queue.id() == id && target.queue.topic() == topic;
+        if let Some(last) = self.records.last()
+            && is_it(&self.targets[last.target])
+        {
+            return last.target;
+        }
+        self.targets.iter().position(is_it).unwrap_or_else(|| {
+            self.targets.push(Target { queue: core.queues.get_or_create(topic, id), next: None });
+            self.targets.len() - 1
+        })
+    }
+
+    /// The largest record, if a file of so many bytes can't hold it.
+    pub(crate) fn check_sizes(&self, file_bytes: u64) -> Result<(), AppendError> {
+        let largest = self.records.iter().map(|record| record.bytes).max().unwrap_or(0);
+        if (largest + FILLER_BYTES) as u64 > file_bytes {
+            return Err(AppendError::TooLarge { bytes: largest, limit: file_bytes });
+        }
+        Ok(())
+    }
+
+    /// Under the log's lock: gives each record its place, writes all of them, and enters them into queues and index.
+    pub(crate) fn write(&mut self, core: &Core, log: &mut Appending<'_>) -> Result<(), AppendError> {
+        self.look_up_again(core);
+        let now = core.clock.now();
+        self.stored.clear();
+        self.targets.iter_mut().for_each(|target| target.next = None);
+        let (records, targets, stored) = (&self.records, &mut self.targets, &mut self.stored);
+        let parts = log.place(records.iter().map(|record| record.bytes), |at| {
+            let record = &records[stored.len()];
+            let queue_offset = if record.queued { targets[record.target].take_next() } else { 0 };
+            stored.push(Stored {
+                queue_offset: QueueOffset(queue_offset),
+                phy_offset: PhyOffset(at),
+                store_time: now,
+            });
+        });
+        self.patch();
+        if let Err(error) = log.write(&self.bytes, &parts) {
+            self.stored.clear();
+            return Err(error);
+        }
+        log.keep(&self.take_bytes(), &parts);
+        self.enter(core, now);
+        Ok(())
+    }
+
+    /// A topic may have been deleted since its queue was looked up. It is a new topic now.
+    fn look_up_again(&mut self, core: &Core) {
+        if self.deletions == core.deletions() {
+            return;
+        }
+        for target in &mut self.targets {
+            target.queue = core.queues.get_or_create(target.queue.topic(), target.queue.id());
+        }
+        self.deletions = core.deletions();
+    }
+
+    fn patch(&mut self) {
+        let mut rest = &mut self.bytes[..];
+        for (record, stored) in self.records.iter().zip(&self.stored) {
+            let (bytes, behind) = rest.split_at_mut(record.bytes);
+            record::patch(bytes, stored.queue_offset.0, stored.phy_offset.0, stored.store_time.0);
+            rest = behind;
+        }
+    }
+
+    fn take_bytes(&mut self) -> Bytes {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        self.last_bytes = bytes.len();
+        // The log's tail counts what it holds, not the room behind it.
+        if bytes.capacity() > bytes.len() + bytes.len() / 4 {
+            bytes.shrink_to_fit();
+        }
+        Bytes::from(bytes)
+    }
+
+    fn enter(&mut self, core: &Core, now: Millis) {
+        let mut keys = self.keys.iter();
+        self.index_keys.clear();
+        for (record, stored) in self.records.iter().zip(&self.stored) {
+            let phy_offset = stored.phy_offset;
+            if record.queued {
+                let (bytes, tags_code) = (record.bytes as i32, record.tags_code);
+                self.targets[record.target].queue.push(QueueEntry { phy_offset, bytes, tags_code });
+            }
+            let hashes = keys.by_ref().take(record.keys);
+            self.index_keys.extend(hashes.map(|&hash| IndexKey { hash, phy_offset, store_time: now }));
+        }
+        if let (Some(index), false) = (&core.index, self.index_keys.is_empty()) {
+            index.put_all(&self.index_keys);
+        }
+    }
+
+    /// The queues that the last write entered something into.
+    pub(crate) fn queues_written(&self) -> impl Iterator<Item = &Arc<ConsumeQueue>> {
+        self.targets.iter().filter(|target| target.next.is_some()).map(|target| &target.queue)
+    }
+
+    pub(crate) fn last_stored(&self) -> Option<&Stored> {
+        self.stored.last()
+    }
+}
+
+impl Target {
+    fn take_next(&mut self) -> i64 {
+        let offset = self.next.unwrap_or_else(|| self.queue.next_offset().0);
+        self.next = Some(offset + 1);
+        offset
+    }
+}
+
+fn fields<'a>(message: &NewMessage<'a>) -> RecordFields<'a> {
+    RecordFields {
+        topic: message.topic,
+        queue_id: message.queue_id.0,
+        flag: message.flag,
+        sys_flag: message.sys_flag,
+        born_timestamp: message.born.0,
+        born_host: message.born_host,
+        store_host: message.store_host,
+        reconsume_times: message.reconsume_times,
+        prepared_transaction_offset: message.prepared_transaction_offset,
+        body: message.body,
+        properties: message.properties,
+    }
+}

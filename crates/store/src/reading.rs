@@ -1,0 +1,281 @@
+//! The read path: from a queue's entries to the bytes of its records.
+
+use crate::core::Core;
+use crate::files::ReadMode;
+use crate::position::{PhyOffset, QueueOffset};
+use crate::queue::{ConsumeQueue, QueueEntry};
+use crate::read::{EntryFilter, ReadLimits, ReadResult, ReadStatus};
+use roxmq_protocol::record::offset;
+use std::io;
+
+/// Entries looked at in one go.
+const ENTRIES_MAX: usize = 64;
+/// The largest record that is read: the entry's length is bounded before a buffer is made for it. Above the
+/// largest body that can be configured.
+const RECORD_BYTES_MAX: i32 = 1 << 30;
+
+/// A read in progress.
+struct Reading<'a> {
+    core: &'a Core,
+    mode: ReadMode,
+    limits: ReadLimits,
+    out: &'a mut Vec<u8>,
+    out_start: usize,
+    count: usize,
+    /// Adjacent records in files, not yet read.
+    run: Option<Run>,
+    /// A record was gone from the log.
+    removed: bool,
+}
+
+/// Records that lie one behind the other.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    at: i64,
+    bytes: usize,
+    records: usize,
+    /// The queue offset of the first.
+    first: i64,
+}
+
+/// Why the scan of entries ends early.
+enum Stop {
+    Full,
+    Cold,
+}
+
+impl Core {
+    pub fn read(
+        &self,
+        queue: &ConsumeQueue,
+        from: QueueOffset,
+        limits: ReadLimits,
+        filter: &dyn EntryFilter,
+        mode: ReadMode,
+        out: &mut Vec<u8>,
+    ) -> io::Result<ReadResult> {
+        let (min, max) = (queue.min_offset(), queue.max_offset());
+        let result = |status, next_offset, count| ReadResult {
+            status,
+            next_offset: QueueOffset(next_offset),
+            min_offset: min,
+            max_offset: max,
+            count,
+        };
+        if let Some((status, next)) = out_of_range(from.0, min.0, max.0) {
+            return Ok(result(status, next, 0));
+        }
+        let out_start = out.len();
+        let mut reading =
+            Reading { core: self, mode, limits, out, out_start, count: 0, run: None, removed: false };
+        let (next, stop) = reading.scan(queue, from.0, filter)?;
+        let count = reading.count;
+        let status = match stop {
+            _ if count > 0 => ReadStatus::Found,
+            Some(Stop::Cold) => ReadStatus::Cold,
+            _ if next == from.0 => ReadStatus::OffsetFoundNull,
+            _ if reading.removed => ReadStatus::MessageWasRemoving,
+            _ => ReadStatus::NoMatchedMessage,
+        };
+        // An offset whose entry can't be found must not be asked for for ever.
+        let next = if status == ReadStatus::OffsetFoundNull { max.0.min(from.0 + 1) } else { next };
+        Ok(result(status, next, count))
+    }
+}
+
+/// The answer where no entry is looked at, and the corrected offset.
+fn out_of_range(from: i64, min: i64, max: i64) -> Option<(ReadStatus, i64)> {
+    if max == 0 {
+        Some((ReadStatus::NoMessageInQueue, 0))
+    } else if from < min {
+        Some((ReadStatus::OffsetTooSmall, min))
+    } else if from == max {
+        Some((ReadStatus::OffsetOverflowOne, from))
+    } else if from > max {
+        Some((ReadStatus::OffsetOverflowBadly, max))
+    } else {
+        None
+    }
+}
+
+impl Reading<'_> {
+    /// Looks at entries until something is full; gives the offset behind the last one that is done with.
+    fn scan(
+        &mut self,
+        queue: &ConsumeQueue,
+        from: i64,
+        filter: &dyn EntryFilter,
+    ) -> io::Result<(i64, Option<Stop>)> {
+        let mut entries = Vec::with_capacity(ENTRIES_MAX.min(self.limits.scan_max));
+        let mut tail = self.core.log.tail.reader();
+        let mut next = from;
+        while next - from < self.limits.scan_max as i64 {
+            entries.clear();
+            let max = ENTRIES_MAX.min(self.limits.scan_max - (next - from) as usize);
+            match queue.read(QueueOffset(next), max, &mut entries, self.mode) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return self.end(next, Some(Stop::Cold));
+                }
+                Err(error) => return Err(error),
+            }
+            for entry in &entries {
+                if filter.matches(entry.tags_code) && is_record(entry) {
+                    if self.is_full(entry) {
+                        return self.end(next, Some(Stop::Full));
+                    }
+                    if let Some(cold_at) = self.take(&mut tail, entry, next)? {
+                        return Ok((cold_at, Some(Stop::Cold)));
+                    }
+                }
+                next += 1;
+            }
+        }
+        self.end(next, None)
+    }
+
+    fn end(&mut self, next: i64, stop: Option<Stop>) -> io::Result<(i64, Option<Stop>)> {
+        match self.flush_run()? {
+            Some(cold_at) => Ok((cold_at, Some(Stop::Cold))),
+            None => Ok((next, stop)),
+        }
+    }
+
+    fn is_full(&self, entry: &QueueEntry) -> bool {
+        let (count, bytes) = match self.run {
+            Some(run) => (self.count + run.records, self.out.len() - self.out_start + run.bytes),
+            None => (self.count, self.out.len() - self.out_start),
+        };
+        count > 0 && (count >= self.limits.count_max || bytes + entry.bytes as usize > self.limits.bytes_max)
+    }
+
+    /// Takes a record, at once from memory, else together with its neighbours. Gives the offset to ask for again if
+    /// the disk would have to be waited for.
+    fn take(
+        &mut self,
+        tail: &mut crate::commit_log::tail::TailReader<'_>,
+        entry: &QueueEntry,
+        offset: i64,
+    ) -> io::Result<Option<i64>> {
+        let (at, bytes) = (entry.phy_offset.0, entry.bytes as usize);
+        if let Some(record) = tail.get(at, bytes) {
+            if let Some(cold_at) = self.flush_run()? {
+                return Ok(Some(cold_at));
+            }
+            self.out.extend_from_slice(record);
+            self.count += 1;
+            return Ok(None);
+        }
+        if let Some(run) = &mut self.run
+            && run.at + run.bytes as i64 == at
+        {
+            run.bytes += bytes;
+            run.records += 1;
+            return Ok(None);
+        }
+        let cold_at = self.flush_run()?;
+        if cold_at.is_none() {
+            self.run = Some(Run { at, bytes, records: 1, first: offset });
+        }
+        Ok(cold_at)
+    }
+
+    /// Reads the records that wait for it. Those that are gone are left out.
+    fn flush_run(&mut self) -> io::Result<Option<i64>> {
+        let Some(run) = self.run.take() else { return Ok(None) };
+        let start = self.out.len();
+        self.out.resize(start + run.bytes, 0);
+        let bytes = &mut self.out[start..];
+        let result = self.core.log.read_files(bytes, run.at, self.mode);
+        match result {
+            Ok(()) if are_records(bytes, run) => {
+                self.count += run.records;
+                Ok(None)
+            }
+            Ok(()) => {
+                tracing::warn!(
+                    position = run.at,
+                    bytes = run.bytes,
+                    "a queue's entry doesn't point to a record"
+                );
+                self.leave_out(start)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.leave_out(start),
+            Err(error) => {
+                self.out.truncate(start);
+                if error.kind() == io::ErrorKind::WouldBlock { Ok(Some(run.first)) } else { Err(error) }
+            }
+        }
+    }
+
+    fn leave_out(&mut self, start: usize) -> io::Result<Option<i64>> {
+        self.out.truncate(start);
+        self.removed = true;
+        Ok(None)
+    }
+}
+
+/// Filler entries stand for records that the log had lost before the queue was built, and point nowhere.
+fn is_record(entry: &QueueEntry) -> bool {
+    entry.phy_offset.0 >= 0 && entry.bytes > 0 && entry.bytes < RECORD_BYTES_MAX
+}
+
+/// Whether the bytes are records that know where they lie: an entry out of place must not hand out rubbish.
+fn are_records(bytes: &[u8], run: Run) -> bool {
+    let mut at = 0;
+    for _ in 0..run.records {
+        let Some(head) = bytes.get(at..at + offset::SYS_FLAG) else { return false };
+        let (size, phy_offset) = (int(head, offset::TOTAL_SIZE), long(head, offset::PHY_OFFSET));
+        if size <= 0 || phy_offset != run.at + at as i64 {
+            return false;
+        }
+        at += size as usize;
+    }
+    at == bytes.len()
+}
+
+fn int(bytes: &[u8], at: usize) -> i32 {
+    let mut field = [0; 4];
+    field.copy_from_slice(&bytes[at..at + 4]);
+    i32::from_be_bytes(field)
+}
+
+fn long(bytes: &[u8], at: usize) -> i64 {
+    let mut field = [0; 8];
+    field.copy_from_slice(&bytes[at..at + 8]);
+    i64::from_be_bytes(field)
+}
+
+impl Core {
+    /// The record at a position, or none if no record starts there.
+    pub fn record(&self, at: PhyOffset) -> io::Result<Option<Vec<u8>>> {
+        let mut head = [0; offset::SYS_FLAG];
+        if at.0 < 0 || !self.fill(&mut head, at.0)? {
+            return Ok(None);
+        }
+        let size = int(&head, offset::TOTAL_SIZE);
+        if size < head.len() as i32 || size >= RECORD_BYTES_MAX || long(&head, offset::PHY_OFFSET) != at.0 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; size as usize];
+        if !self.fill(&mut bytes, at.0)? {
+            return Ok(None);
+        }
+        Ok(roxmq_protocol::record::Record::decode(&bytes).is_ok().then_some(bytes))
+    }
+
+    /// Fills the bytes from a position of the log that readers may see; false if the log doesn't have all of them.
+    pub fn fill(&self, bytes: &mut [u8], at: i64) -> io::Result<bool> {
+        if at.saturating_add(bytes.len() as i64) > self.log.marks.confirmed() {
+            return Ok(false);
+        }
+        match self.log.read(bytes, at) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

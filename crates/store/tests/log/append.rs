@@ -1,0 +1,128 @@
+//! What is appended is read, at the offsets that were promised.
+
+use crate::fixture::{Fixture, append, bodies, fill, message, numbers, read};
+use roxmq_store::files::ReadMode;
+use roxmq_store::read::{EntryFilter, ReadLimits, ReadStatus};
+use roxmq_store::{AppendBatch, AppendError, QueueId, QueueOffset};
+
+#[test]
+fn a_burst_to_several_queues_is_read_at_once() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let mut batch = AppendBatch::new();
+    for n in 0..6 {
+        batch.push(&store, &message("T", n % 2, format!("{n}").as_bytes())).unwrap();
+    }
+    let end = store.append(&mut batch).unwrap();
+    assert_eq!(end, store.max_phy_offset());
+    let offsets: Vec<i64> = batch.stored().iter().map(|stored| stored.queue_offset.0).collect();
+    assert_eq!(offsets, [0, 0, 1, 1, 2, 2]);
+    assert_eq!(read(&store, "T", 0, 0).1, ["0", "2", "4"]);
+    assert_eq!(read(&store, "T", 1, 1).1, ["3", "5"]);
+    batch.clear();
+    batch.push(&store, &message("T", 1, b"6")).unwrap();
+    store.append(&mut batch).unwrap();
+    assert_eq!(batch.stored()[0].queue_offset, QueueOffset(3));
+}
+
+#[test]
+fn records_that_left_the_memory_come_from_the_files() {
+    let mut fixture = Fixture::new();
+    fixture.options.tail_bytes_max = 0;
+    let store = fixture.open();
+    fill(&store, "T", 300);
+    assert_eq!(bodies(&store, "T"), numbers(0..300));
+    assert!(store.max_phy_offset().0 > 3 * 8192, "several files");
+    drop(store);
+    assert!(fixture.log_file(8192).exists());
+}
+
+#[test]
+fn reads_out_of_range_say_where_to_go_on() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let check = |from: i64, status: ReadStatus, next: i64| {
+        let (result, _) = read(&store, "T", 0, from);
+        assert_eq!((result.status, result.next_offset.0), (status, next), "{from}");
+    };
+    check(5, ReadStatus::NoMessageInQueue, 0);
+    fill(&store, "T", 3);
+    check(0, ReadStatus::Found, 3);
+    check(3, ReadStatus::OffsetOverflowOne, 3);
+    check(4, ReadStatus::OffsetOverflowBadly, 3);
+    check(-1, ReadStatus::OffsetTooSmall, 0);
+}
+
+struct Tagged(i64);
+
+impl EntryFilter for Tagged {
+    fn matches(&self, tags_code: i64) -> bool {
+        tags_code == self.0
+    }
+}
+
+#[test]
+fn limits_and_filters_move_the_next_offset() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let mut batch = AppendBatch::new();
+    for n in 0..10 {
+        let body = [b'x'; 100];
+        let message = roxmq_store::NewMessage { tags_code: n % 2, ..message("T", 0, &body) };
+        batch.push(&store, &message).unwrap();
+    }
+    store.append(&mut batch).unwrap();
+    let queue = store.queue("T", QueueId(0)).unwrap();
+    let check = |tag: i64,
+                 count_max: usize,
+                 bytes_max: usize,
+                 scan_max: usize,
+                 expected: (ReadStatus, usize, i64)| {
+        let mut out = Vec::new();
+        let limits = ReadLimits { count_max, bytes_max, scan_max };
+        let result =
+            store.read(&queue, QueueOffset(0), limits, &Tagged(tag), ReadMode::Cached, &mut out).unwrap();
+        assert_eq!((result.status, result.count, result.next_offset.0), expected);
+        assert_eq!(out.len(), result.count * 192);
+    };
+    check(0, 32, 10_000, 800, (ReadStatus::Found, 5, 10));
+    check(1, 2, 10_000, 800, (ReadStatus::Found, 2, 5));
+    // At least one, whatever its size.
+    check(1, 32, 1, 800, (ReadStatus::Found, 1, 3));
+    check(0, 32, 400, 800, (ReadStatus::Found, 2, 4));
+    check(0, 32, 10_000, 4, (ReadStatus::Found, 2, 4));
+    check(7, 32, 10_000, 4, (ReadStatus::NoMatchedMessage, 0, 4));
+    check(7, 32, 10_000, 800, (ReadStatus::NoMatchedMessage, 0, 10));
+}
+
+#[test]
+fn a_record_that_fits_no_file_is_refused_and_others_go_on() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let error = append(&store, "T", &[0; 8192]).unwrap_err();
+    assert!(matches!(error, AppendError::TooLarge { limit: 8192, .. }), "{error}");
+    fill(&store, "T", 1);
+    assert_eq!(bodies(&store, "T"), ["0"]);
+}
+
+#[test]
+fn a_record_is_found_at_its_place_only() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    let (at, end) = append(&store, "T", b"one").unwrap();
+    assert!(store.record(at).unwrap().is_some());
+    let nowhere = |position: i64| assert_eq!(store.record(roxmq_store::PhyOffset(position)).unwrap(), None);
+    nowhere(at.0 + 1);
+    nowhere(end.0);
+    nowhere(-1);
+    nowhere(i64::MAX);
+}
+
+#[test]
+fn after_the_shutdown_nothing_is_taken() {
+    let fixture = Fixture::new();
+    let store = fixture.open();
+    store.shutdown().unwrap();
+    assert!(matches!(append(&store, "T", b"late"), Err(AppendError::ShutDown)));
+    assert!(!fixture.path("abort").exists());
+}
