@@ -54,7 +54,7 @@ impl IndexFile {
             files.remove_file(&path)?;
             return Err(e);
         }
-        Ok(IndexFile::new(path, name, layout, file, Header::EMPTY))
+        Ok(IndexFile::new(path, name, layout, file, Header::EMPTY, false))
     }
 
     pub(super) fn open(
@@ -67,11 +67,19 @@ impl IndexFile {
         let mut bytes = [0; HEADER_BYTES];
         file.read_exact_at(&mut bytes, 0, ReadMode::Blocking)?;
         let header = Header::decode(&bytes, &layout);
-        Ok(IndexFile::new(path, name, layout, file, header))
+        // Nobody knows what a killed process left to the system to write.
+        Ok(IndexFile::new(path, name, layout, file, header, true))
     }
 
-    fn new(path: PathBuf, name: u64, layout: Layout, file: Arc<dyn File>, header: Header) -> IndexFile {
-        let inner = Inner { file, header, pages: SlotPages::default(), changed: false, failed: None };
+    fn new(
+        path: PathBuf,
+        name: u64,
+        layout: Layout,
+        file: Arc<dyn File>,
+        header: Header,
+        changed: bool,
+    ) -> IndexFile {
+        let inner = Inner { file, header, pages: SlotPages::default(), changed, failed: None };
         IndexFile { path, name, layout, inner: Mutex::new(inner) }
     }
 

@@ -61,14 +61,19 @@ impl KeyIndex {
             last.repair().map_err(|source| OpenError::Io { path: last.path.clone(), source })?;
         }
         let end = end_of(&found);
-        Ok(KeyIndex {
+        let index = KeyIndex {
             fs: files,
             dir: dir.to_owned(),
             layout,
             waiting: Mutex::new(Waiting { keys: VecDeque::new(), end }),
             files: RwLock::new(found),
             maintenance: Mutex::new(0),
-        })
+        };
+        if !index.files.read().is_empty() {
+            // A killed process may have made the file and no more.
+            index.sync_dirs().map_err(|source| OpenError::Io { path: dir.to_owned(), source })?;
+        }
+        Ok(index)
     }
 
     /// Takes keys in the order of the log; queries see them at once. All keys of a record come in one call. Keys of
@@ -146,11 +151,13 @@ impl KeyIndex {
         }
         self.fs.create_dir_all(&self.dir)?;
         let file = Arc::new(IndexFile::create(&*self.fs, &self.dir, name, self.layout)?);
-        for dir in [Some(&*self.dir), self.dir.parent()].into_iter().flatten() {
-            self.fs.sync_dir(dir)?;
-        }
+        self.sync_dirs()?;
         self.files.write().push(Arc::clone(&file));
         Ok(file)
+    }
+
+    fn sync_dirs(&self) -> io::Result<()> {
+        [Some(&*self.dir), self.dir.parent()].into_iter().flatten().try_for_each(|dir| self.fs.sync_dir(dir))
     }
 
     /// When the newest record of the last full file was stored, for the checkpoint; 0 if no file is full.

@@ -57,7 +57,7 @@ impl QueueFiles {
             reshaped: AtomicU64::new(0),
             active: Mutex::new(Vec::new()),
             open: Mutex::new(LruCache::new(OPEN_FILES_MAX)),
-            unsynced: Mutex::new(Unsynced::default()),
+            unsynced: Mutex::new(Unsynced::unknown()),
             maintenance: Mutex::new(()),
         }
     }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// Up to here files are synced one by one; for more one call for the whole file system is cheaper.
 const SINGLE_SYNCS_MAX: usize = 64;
 
-#[derive(Default)]
 pub(super) struct Unsynced {
     changes: Changes,
     failed: Option<(io::ErrorKind, String)>,
@@ -28,6 +27,11 @@ pub(super) struct Changes {
 }
 
 impl Unsynced {
+    /// At start nobody knows what a killed process left to the system to write.
+    pub(super) fn unknown() -> Unsynced {
+        Unsynced { changes: Changes { many: true, ..Changes::default() }, failed: None }
+    }
+
     pub(super) fn written(&mut self, queue: &Arc<ConsumeQueue>, file_start: i64) {
         if !self.changes.many {
             self.changes.files.entry((queue.serial, file_start)).or_insert_with(|| Arc::clone(queue));
