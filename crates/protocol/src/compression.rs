@@ -31,6 +31,8 @@ pub enum CompressionError {
 /// How hard zlib and zstd try: what Java's producers use.
 const ZLIB_LEVEL: u32 = 5;
 const ZSTD_LEVEL: i32 = 3;
+/// A stream says how large a window it needs, and the decoder allocates it at once. Level 19 needs 2^23.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 impl Compression {
     /// The compression of a body whose flag says that it is compressed.
@@ -73,7 +75,11 @@ impl Compression {
         let broken = |source| CompressionError::Broken { compression: self, source };
         match self {
             Compression::Lz4 => read_limited(lz4_flex::frame::FrameDecoder::new(body), limit, self),
-            Compression::Zstd => read_limited(zstd::Decoder::with_buffer(body).map_err(broken)?, limit, self),
+            Compression::Zstd => {
+                let mut decoder = zstd::Decoder::with_buffer(body).map_err(broken)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(broken)?;
+                read_limited(decoder, limit, self)
+            }
             Compression::Zlib => read_limited(flate2::bufread::ZlibDecoder::new(body), limit, self),
         }
     }

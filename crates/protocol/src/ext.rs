@@ -3,7 +3,6 @@
 use crate::text::Text;
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
 
 /// How many fields a header holds without an allocation; a send has 14, with access control 17.
@@ -91,11 +90,5 @@ fn shorten(value: &str) -> String {
     match value.char_indices().nth(SHOWN_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &value[..at]),
         None => value.to_owned(),
-    }
-}
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.decode())
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes that RocketMQ's clients, servers and store files exchange.
 //!
-//! Pure: no IO, no clock, no logs. Decoding bytes from outside never panics and never allocates beyond the size of
-//! what it was given.
+//! Pure: no IO, no clock, no logs. Decoding bytes from outside never panics, and takes no more memory than the bytes
+//! that are there justify: what inflates does so up to a limit.
 
 pub mod batch;
 pub mod body;

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 /// The subscription to everything.
 pub const SUB_ALL: &str = "*";
-/// The expressions that are tags.
+/// The type of expressions that are tags.
 pub const EXPRESSION_TAG: &str = "TAG";
+/// The type of expressions over properties.
 pub const EXPRESSION_SQL92: &str = "SQL92";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,20 +102,30 @@ impl ToJson for SubscriptionData {
 }
 
 impl FromJson for SubscriptionData {
-    /// As a heartbeat carries it. Clients that leave out the codes get those of their tags.
+    /// As a heartbeat carries it. Where a client leaves out the codes they come from its tags, and where it leaves
+    /// out the tags, too, these come from the expression.
     fn from_json(value: &Value) -> Result<Self, JsonError> {
-        let tags_set: BTreeSet<String> = value.field_or_default("tagsSet")?;
-        let code_set: Option<BTreeSet<i32>> = value.field("codeSet")?;
-        let code_set = code_set.unwrap_or_else(|| tags_set.iter().map(|tag| hash(tag)).collect());
-        Ok(SubscriptionData {
+        let mut subscription = SubscriptionData {
             topic: value.need("topic")?,
-            sub_string: value.field_or("subString", SUB_ALL.to_owned())?,
-            tags_set,
-            code_set,
+            sub_string: value.field_or_default("subString")?,
+            tags_set: value.field_or_default("tagsSet")?,
+            code_set: value.field_or_default("codeSet")?,
             sub_version: value.field_or_default("subVersion")?,
             expression_type: value.field_or("expressionType", EXPRESSION_TAG.to_owned())?,
             class_filter_mode: value.field_or_default("classFilterMode")?,
-        })
+        };
+        if subscription.sub_string.is_empty() {
+            subscription.sub_string = SUB_ALL.to_owned();
+        }
+        if subscription.is_by_tags() && subscription.sub_string != SUB_ALL {
+            if subscription.tags_set.is_empty() && subscription.code_set.is_empty() {
+                subscription.tags_set = tags(&subscription.sub_string).map(str::to_owned).collect();
+            }
+            if subscription.code_set.is_empty() {
+                subscription.code_set = subscription.tags_set.iter().map(|tag| hash(tag)).collect();
+            }
+        }
+        Ok(subscription)
     }
 }
 
@@ -161,10 +172,17 @@ mod tests {
 
     #[test]
     fn heartbeats_carry_them_leniently() {
-        let text = br#"{"topic":"T","subString":"TagA","tagsSet":["TagA"],"codeSet":null,"subVersion":"17"}"#;
-        let subscription = SubscriptionData::from_json_bytes(text).expect("a subscription");
-        assert_eq!(subscription, SubscriptionData::parse("T", "TagA", None, 17).expect("tags"));
-        let again = SubscriptionData::from_json_bytes(&subscription.to_json());
-        assert_eq!(again, Ok(subscription));
+        let check = |text: &str, expression: &str| {
+            let expected = SubscriptionData::parse("T", expression, None, 17).expect("tags");
+            assert_eq!(SubscriptionData::from_json_bytes(text.as_bytes()), Ok(expected.clone()), "{text}");
+            assert_eq!(SubscriptionData::from_json_bytes(&expected.to_json()), Ok(expected));
+        };
+        check(r#"{"topic":"T","subString":"A","tagsSet":["A"],"codeSet":["65"],"subVersion":"17"}"#, "A");
+        check(r#"{"topic":"T","subString":"A","tagsSet":["A"],"codeSet":null,"subVersion":17}"#, "A");
+        check(
+            r#"{"topic":"T","subString":"A||B","tagsSet":null,"subVersion":17,"expressionType":"TAG"}"#,
+            "A||B",
+        );
+        check(r#"{"topic":"T","subVersion":17}"#, "*");
     }
 }

@@ -5,6 +5,7 @@
 //! from here into the record. Whoever builds an escaped text has checked its escapes, so decoding can't fail.
 
 use std::borrow::Cow;
+use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'a> {
@@ -59,6 +60,12 @@ impl<'a> Text<'a> {
 
     pub fn is(self, other: &str) -> bool {
         if self.escaped { self.decode() == other } else { self.raw == other }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.decode())
     }
 }
 
