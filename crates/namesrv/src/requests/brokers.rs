@@ -14,11 +14,16 @@ use roxmq_protocol::request::namesrv::{BrokerHeader, BrokerHeartbeat, RegisterBr
 /// leaves the routes at once. The Java name server ignores it.
 pub const FULL_REGISTRATION: &str = "fullRegistration";
 
+/// Java brokers of 5.x with `compressedRegister=true` compress the body and say that they don't. No JSON object starts
+/// like this.
+const ZLIB_FIRST_BYTE: u8 = 0x78;
+
 pub fn register(server: &Namesrv, session: &mut Session, ask: &Ask<'_, '_>) -> Answer {
     let header = RegisterBroker::decode(ask.fields())?;
     check_crc(&header, ask.frame.body)?;
     let version = ask.frame.header.version;
-    let body = RegisterBrokerBody::decode(ask.frame.body, header.compressed, version)?;
+    let compressed = header.compressed || ask.frame.body.first() == Some(&ZLIB_FIRST_BYTE);
+    let body = RegisterBrokerBody::decode(ask.frame.body, compressed, version)?;
     let registration = registration(header, body, ask.fields().bool(FULL_REGISTRATION).unwrap_or(false));
     let (broker_name, broker_addr) = (registration.broker_name.clone(), registration.broker_addr.clone());
     let registered = server.register(registration, Via::Connection(ask.connection.id()))?;

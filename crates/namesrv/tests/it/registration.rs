@@ -25,13 +25,16 @@ async fn every_form_of_registration_brings_its_topics() {
         .with("compressed", true)
         .with("bodyCrc32", crc)
         .body(zipped);
-    for request in [registration("plain", 0, &["P1", "P2"]), old, zipped] {
+    let denied = broker(request::REGISTER_BROKER, "denied", 0)
+        .with("compressed", false)
+        .body(compressed(&["D1", "D2"]));
+    for request in [registration("plain", 0, &["P1", "P2"]), old, zipped, denied] {
         let answer = ns.call(request).await;
         assert_eq!((answer.code, answer.body.len()), (0, 0), "{:?}", answer.remark);
     }
     let nothing = ns.call(broker(request::REGISTER_BROKER, "nothing", 0)).await;
     assert_eq!(nothing.code, 0);
-    assert_eq!(ns.topics().await, r#"{"topicList":["O1","O2","P1","P2","Z1","Z2"]}"#);
+    assert_eq!(ns.topics().await, r#"{"topicList":["D1","D2","O1","O2","P1","P2","Z1","Z2"]}"#);
 }
 
 #[tokio::test]
