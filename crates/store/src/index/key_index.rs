@@ -222,12 +222,11 @@ impl KeyIndex {
     pub fn truncate(&self, log_end: PhyOffset) -> io::Result<()> {
         let _maintenance = self.maintenance.lock();
         let mut files = self.files.write();
-        while let Some(last) = files.last() {
+        while end_of(&files) >= log_end
+            && let Some(last) = files.last()
+        {
             let header = last.header();
-            if header.is_empty() || header.end_phy < log_end {
-                break;
-            }
-            if header.begin_phy >= log_end {
+            if header.is_empty() || header.begin_phy >= log_end {
                 self.fs.remove_file(&last.path)?;
                 self.fs.sync_dir(&self.dir)?;
                 files.pop();
