@@ -1,0 +1,154 @@
+//! The keys that mean something here: name, type, default, and whether a change takes effect at once.
+
+use super::SetError;
+use super::value::{BrokerRole, ConfigValue};
+use roxmq_store::FlushMode;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// When a changed value takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Takes {
+    AtOnce,
+    AtStart,
+}
+
+macro_rules! keys {
+    ($($(#[$doc:meta])* $field:ident / $key:literal: $type:ty = $default:expr, $takes:ident;)*) => {
+        /// The configuration of a broker.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct BrokerConfig {
+            $($(#[$doc])* pub $field: $type,)*
+            /// Keys without a meaning here, as they were given.
+            pub others: BTreeMap<String, String>,
+        }
+
+        impl Default for BrokerConfig {
+            fn default() -> Self {
+                BrokerConfig { $($field: $default,)* others: BTreeMap::new() }
+            }
+        }
+
+        impl BrokerConfig {
+            /// The keys of the fields, and when changes of them take effect.
+            pub(crate) const KEYS: &[(&str, Takes)] = &[$(($key, Takes::$takes),)*];
+
+            /// Sets the field of this key. What the values of several fields mean together is checked by `validate`.
+            pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
+                match key {
+                    $($key => {
+                        let expected = <$type as ConfigValue>::EXPECTED;
+                        self.$field = ConfigValue::parse(value).ok_or(SetError::Invalid { expected })?;
+                    })*
+                    _ => return Err(SetError::Unknown),
+                }
+                Ok(())
+            }
+
+            /// Every field's key with its value as text.
+            pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
+                vec![$(($key, self.$field.show()),)*]
+            }
+        }
+    };
+}
+
+keys! {
+    /// The cluster; also a topic of this name.
+    broker_cluster_name / "brokerClusterName": String = "DefaultCluster".to_owned(), AtStart;
+    /// The replica set; also a topic of this name.
+    broker_name / "brokerName": String = "broker-a".to_owned(), AtStart;
+    /// 0 for a master.
+    broker_id / "brokerId": i64 = 0, AtStart;
+    broker_role / "brokerRole": BrokerRole = BrokerRole::AsyncMaster, AtStart;
+    /// `host:port;host:port`
+    namesrv_addr / "namesrvAddr": String = String::new(), AtOnce;
+    listen_port / "listenPort": u16 = 10911, AtStart;
+    bind_address / "bindAddress": String = "0.0.0.0".to_owned(), AtStart;
+    /// The address that clients are told; empty for the first that isn't loopback.
+    broker_ip1 / "brokerIP1": String = String::new(), AtStart;
+    /// The address for replication.
+    broker_ip2 / "brokerIP2": String = String::new(), AtStart;
+    ha_listen_port / "haListenPort": u16 = 10912, AtStart;
+    /// The file that the configuration was read from and that changes are written to.
+    broker_config_path / "brokerConfigPath": Option<PathBuf> = None, AtStart;
+    /// Keys that no request may change, separated by `;`.
+    config_black_list / "configBlackList": String = "configBlackList;brokerConfigPath".to_owned(), AtStart;
+    /// Whether requests that change the configuration or delete data are taken from other machines.
+    allow_remote_admin / "roxmqAllowRemoteAdmin": bool = false, AtStart;
+
+    auto_create_topic_enable / "autoCreateTopicEnable": bool = true, AtOnce;
+    auto_create_subscription_group / "autoCreateSubscriptionGroup": bool = true, AtOnce;
+    /// Whether groups of the system (`CID_RMQ_SYS_`) are made in any case.
+    enable_create_sys_group / "enableCreateSysGroup": bool = true, AtOnce;
+    /// Queues of the template for topics that are made by a send.
+    default_topic_queue_nums / "defaultTopicQueueNums": i32 = 8, AtStart;
+    cluster_topic_enable / "clusterTopicEnable": bool = true, AtStart;
+    broker_topic_enable / "brokerTopicEnable": bool = true, AtStart;
+    trace_topic_enable / "traceTopicEnable": bool = false, AtStart;
+    msg_trace_topic_name / "msgTraceTopicName": String = "RMQ_SYS_TRACE_TOPIC".to_owned(), AtStart;
+    revive_queue_num / "reviveQueueNum": i32 = 8, AtStart;
+    /// Read 4, write 2: what the whole broker allows.
+    broker_permission / "brokerPermission": i32 = 6, AtOnce;
+    validate_system_topic_when_update_topic / "validateSystemTopicWhenUpdateTopic": bool = true, AtOnce;
+    enable_mixed_message_type / "enableMixedMessageType": bool = false, AtOnce;
+    /// Whether POP's retry topics go with their topic.
+    clear_retry_topic_when_delete_topic / "clearRetryTopicWhenDeleteTopic": bool = true, AtOnce;
+    enable_split_metadata / "enableSplitMetadata": bool = true, AtOnce;
+    /// Topics or groups in one answer at most.
+    split_metadata_size / "splitMetadataSize": usize = 2000, AtOnce;
+
+    /// Whether producers are told to trace.
+    trace_on / "traceOn": bool = true, AtOnce;
+    region_id / "regionId": String = "DefaultRegion".to_owned(), AtStart;
+    /// Bytes of a body.
+    max_message_size / "maxMessageSize": usize = 4 << 20, AtOnce;
+    reject_transaction_message / "rejectTransactionMessage": bool = false, AtOnce;
+    message_delay_level / "messageDelayLevel": String =
+        "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h".to_owned(), AtStart;
+
+    long_polling_enable / "longPollingEnable": bool = true, AtOnce;
+    short_polling_time_ms / "shortPollingTimeMills": u64 = 1000, AtOnce;
+    lite_pull_message_enable / "litePullMessageEnable": bool = true, AtOnce;
+    /// SQL92 filters.
+    enable_property_filter / "enablePropertyFilter": bool = false, AtOnce;
+    filter_support_retry / "filterSupportRetry": bool = false, AtOnce;
+    slave_read_enable / "slaveReadEnable": bool = false, AtOnce;
+    max_transfer_count_on_message_in_memory / "maxTransferCountOnMessageInMemory": usize = 32, AtOnce;
+    max_transfer_bytes_on_message_in_memory / "maxTransferBytesOnMessageInMemory": usize = 256 << 10, AtOnce;
+    max_transfer_count_on_message_in_disk / "maxTransferCountOnMessageInDisk": usize = 8, AtOnce;
+    max_transfer_bytes_on_message_in_disk / "maxTransferBytesOnMessageInDisk": usize = 64 << 10, AtOnce;
+    /// Messages that a query by key gives at most.
+    default_query_max_num / "defaultQueryMaxNum": usize = 32, AtOnce;
+    use_server_side_reset_offset / "useServerSideResetOffset": bool = true, AtOnce;
+    notify_consumer_ids_changed_enable / "notifyConsumerIdsChangedEnable": bool = true, AtOnce;
+    /// A client is forgotten when it has been silent for this long.
+    channel_expired_timeout_ms / "channelExpiredTimeout": u64 = 120_000, AtStart;
+    /// The topic subscriptions of a group are forgotten when none of its members has them for this long.
+    subscription_expired_timeout_ms / "subscriptionExpiredTimeout": u64 = 600_000, AtStart;
+
+    /// How often name servers are told of everything; 10 to 60 s.
+    register_name_server_period_ms / "registerNameServerPeriod": u64 = 30_000, AtStart;
+    register_broker_timeout_ms / "registerBrokerTimeoutMills": u64 = 24_000, AtOnce;
+    /// How often the JSON files of offsets are written, if anything changed.
+    flush_consumer_offset_interval_ms / "flushConsumerOffsetInterval": u64 = 5_000, AtStart;
+
+    store_path_root_dir / "storePathRootDir": Option<PathBuf> = None, AtStart;
+    store_path_commit_log / "storePathCommitLog": Option<PathBuf> = None, AtStart;
+    mapped_file_size_commit_log / "mappedFileSizeCommitLog": u64 = 1 << 30, AtStart;
+    mapped_file_size_consume_queue / "mappedFileSizeConsumeQueue": u64 = 6_000_000, AtStart;
+    message_index_enable / "messageIndexEnable": bool = true, AtStart;
+    max_hash_slot_num / "maxHashSlotNum": u32 = 5_000_000, AtStart;
+    max_index_num / "maxIndexNum": u32 = 20_000_000, AtStart;
+    flush_disk_type / "flushDiskType": FlushMode = FlushMode::Async, AtStart;
+    sync_flush_timeout_ms / "syncFlushTimeout": u64 = 5_000, AtStart;
+    flush_interval_commit_log_ms / "flushIntervalCommitLog": u64 = 500, AtStart;
+    /// Hours of the day, separated by `;`.
+    delete_when / "deleteWhen": String = "04".to_owned(), AtStart;
+    /// Hours.
+    file_reserved_time / "fileReservedTime": u64 = 72, AtStart;
+    disk_max_used_space_ratio / "diskMaxUsedSpaceRatio": u8 = 75, AtStart;
+    disk_space_clean_forcibly_ratio / "diskSpaceCleanForciblyRatio": u8 = 85, AtStart;
+    disk_space_warning_level_ratio / "diskSpaceWarningLevelRatio": u8 = 90, AtStart;
+    timer_wheel_enable / "timerWheelEnable": bool = true, AtStart;
+}

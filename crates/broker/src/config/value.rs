@@ -1,0 +1,130 @@
+//! The types that values of keys have, and how they stand in a file.
+
+use roxmq_store::FlushMode;
+use std::path::PathBuf;
+
+/// A value of a key, to and from its text.
+pub trait ConfigValue: Sized {
+    /// What a value should be, for error texts.
+    const EXPECTED: &'static str;
+
+    fn parse(text: &str) -> Option<Self>;
+
+    fn show(&self) -> String;
+}
+
+macro_rules! number {
+    ($($type:ty => $expected:literal),* $(,)?) => {
+        $(impl ConfigValue for $type {
+            const EXPECTED: &'static str = $expected;
+
+            fn parse(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+number! {
+    i32 => "a 32-bit number",
+    i64 => "a 64-bit number",
+    u8 => "a number from 0 to 255",
+    u16 => "a number from 0 to 65535",
+    u32 => "a number from 0 to 4294967295",
+    u64 => "a number that isn't negative",
+    usize => "a number that isn't negative",
+}
+
+impl ConfigValue for String {
+    const EXPECTED: &'static str = "a text";
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(text.to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+/// Empty stands for not set.
+impl ConfigValue for Option<PathBuf> {
+    const EXPECTED: &'static str = "a path";
+
+    fn parse(text: &str) -> Option<Self> {
+        Some((!text.is_empty()).then(|| PathBuf::from(text)))
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+    }
+}
+
+impl ConfigValue for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            _ if text.eq_ignore_ascii_case("true") => Some(true),
+            _ if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl ConfigValue for FlushMode {
+    const EXPECTED: &'static str = "ASYNC_FLUSH or SYNC_FLUSH";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "ASYNC_FLUSH" => Some(FlushMode::Async),
+            "SYNC_FLUSH" => Some(FlushMode::Sync),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            FlushMode::Async => "ASYNC_FLUSH".to_owned(),
+            FlushMode::Sync => "SYNC_FLUSH".to_owned(),
+        }
+    }
+}
+
+/// `brokerRole`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BrokerRole {
+    #[default]
+    AsyncMaster,
+    SyncMaster,
+    Slave,
+}
+
+impl ConfigValue for BrokerRole {
+    const EXPECTED: &'static str = "ASYNC_MASTER, SYNC_MASTER or SLAVE";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "ASYNC_MASTER" => Some(BrokerRole::AsyncMaster),
+            "SYNC_MASTER" => Some(BrokerRole::SyncMaster),
+            "SLAVE" => Some(BrokerRole::Slave),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            BrokerRole::AsyncMaster => "ASYNC_MASTER".to_owned(),
+            BrokerRole::SyncMaster => "SYNC_MASTER".to_owned(),
+            BrokerRole::Slave => "SLAVE".to_owned(),
+        }
+    }
+}
