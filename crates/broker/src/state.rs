@@ -1,35 +1,44 @@
-//! The broker's state in the log.
+//! The broker's state: topics, groups, offsets, progress of delays.
+//!
+//! The log is the truth. Each change is a record of [`STATE_TOPIC`] before it is made in memory; at a start the newest
+//! snapshot is read and what the log has beyond it is made again. The snapshots are the Java server's files in
+//! `config/`, with the log position up to which they hold everything as one more field.
+
+mod change;
+mod config_file;
+mod delay_offsets;
+mod journal;
+mod load;
+mod offset_batches;
+mod replay;
+mod snapshot;
+mod writer;
+
+pub use delay_offsets::DelayOffsets;
+pub use roxmq_store::store::STATE_TOPIC;
+
+pub use config_file::ConfigFileError;
+pub use load::LoadError;
+pub use replay::ReplayError;
+pub use writer::WriteError;
+
+pub(crate) use change::{Change, commit_changes};
+pub(crate) use journal::{StateLog, StoreJournal, Turn};
+pub(crate) use load::load;
+pub(crate) use offset_batches::log_offsets;
+pub(crate) use replay::Tables;
+pub(crate) use writer::{SnapshotFiles, SnapshotWriter, Which};
+
+#[cfg(test)]
+pub(crate) use journal::memory;
 
 use roxmq_store::AppendError;
-
-/// The topic of the state records; queue 0 holds all of them, in order.
-pub const STATE_TOPIC: &str = "rmq_sys_roxmq_state";
 
 /// A change that could not be made because the log did not take it.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error("the change was not made, the state log did not take it: {0}")]
     Append(#[from] AppendError),
-}
-
-/// How far each delay level is delivered; kept in the state log and in `delayOffset.json`.
-#[derive(Default)]
-pub struct DelayOffsets {}
-
-impl DelayOffsets {
-    pub fn get(&self, level: i32) -> Option<i64> {
-        let _ = level;
-        unimplemented!()
-    }
-
-    /// Notes the next offset of the level's queue to deliver.
-    pub fn set(&self, level: i32, offset: i64) {
-        let _ = (level, offset);
-        unimplemented!()
-    }
-
-    /// Level to offset.
-    pub fn all(&self) -> std::collections::BTreeMap<i32, i64> {
-        unimplemented!()
-    }
+    #[error("the change was not made, it is too large for a record of the state log: {0}")]
+    TooLong(#[from] roxmq_store::TooLong),
 }

@@ -1,0 +1,210 @@
+//! One change of the state as a record's body: an object of one line of JSON.
+//!
+//! ```text
+//! {"change":"putTopic","config":{…}}
+//! {"change":"deleteTopic","topic":"T"}
+//! {"change":"putGroup","config":{…}}
+//! {"change":"deleteGroup","cleanOffset":true,"group":"G"}
+//! {"bits":1,"change":"forbid","group":"G","topic":"T"}
+//! {"change":"commitOffsets","offsetTable":{"G":{"T":{0:5,1:7}}}}
+//! {"change":"delayOffsets","offsetTable":{3:120}}
+//! ```
+//!
+//! Values are absolute, so that making a change twice is the same as making it once. A change that isn't known, from
+//! a newer version, is an error and not skipped: what follows may build on it.
+
+use crate::groups::SubscriptionGroupConfig;
+use crate::offsets::{GroupOffsets, QueueOffsets};
+use crate::topics::TopicConfig;
+use roxmq_protocol::json::{Fields, FromJson, JsonError, ToJson, Value, Writer};
+use roxmq_store::QueueId;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    PutTopic(TopicConfig),
+    /// The topic goes with its offsets.
+    DeleteTopic(String),
+    PutGroup(SubscriptionGroupConfig),
+    DeleteGroup {
+        group: String,
+        clean_offset: bool,
+    },
+    /// What a group must not do with a topic; no bits for nothing.
+    Forbid {
+        group: String,
+        topic: String,
+        bits: i32,
+    },
+    CommitOffsets(GroupOffsets),
+    /// Level to next offset.
+    DelayOffsets(BTreeMap<i32, i64>),
+}
+
+/// Queues in one record of offsets at most, so that a record stays far below a message's limit.
+const OFFSETS_A_RECORD_MAX: usize = 4096;
+
+impl Change {
+    fn name(&self) -> &'static str {
+        match self {
+            Change::PutTopic(_) => "putTopic",
+            Change::DeleteTopic(_) => "deleteTopic",
+            Change::PutGroup(_) => "putGroup",
+            Change::DeleteGroup { .. } => "deleteGroup",
+            Change::Forbid { .. } => "forbid",
+            Change::CommitOffsets(_) => "commitOffsets",
+            Change::DelayOffsets(_) => "delayOffsets",
+        }
+    }
+}
+
+/// Offsets as changes of a bounded size each.
+pub(crate) fn commit_changes(offsets: &GroupOffsets) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut part = GroupOffsets::new();
+    let mut queues = 0;
+    for (group, topics) in offsets {
+        for (topic, offsets) in topics {
+            if queues > 0 && queues + offsets.len() > OFFSETS_A_RECORD_MAX {
+                changes.push(Change::CommitOffsets(std::mem::take(&mut part)));
+                queues = 0;
+            }
+            queues += offsets.len();
+            part.entry(group.clone()).or_default().insert(topic.clone(), offsets.clone());
+        }
+    }
+    if queues > 0 {
+        changes.push(Change::CommitOffsets(part));
+    }
+    changes
+}
+
+impl ToJson for Change {
+    /// The fields stand in order of names, `change` among them.
+    fn write_json(&self, writer: &mut Writer) {
+        writer.object(|writer| {
+            if let Change::Forbid { bits, .. } = self {
+                writer.field("bits", bits);
+            }
+            writer.field("change", self.name());
+            match self {
+                Change::PutTopic(config) => writer.field("config", config),
+                Change::PutGroup(config) => writer.field("config", config),
+                Change::DeleteTopic(topic) => writer.field("topic", topic),
+                Change::DeleteGroup { group, clean_offset } => {
+                    writer.field("cleanOffset", clean_offset);
+                    writer.field("group", group);
+                }
+                Change::Forbid { group, topic, .. } => {
+                    writer.field("group", group);
+                    writer.field("topic", topic);
+                }
+                Change::CommitOffsets(offsets) => writer.field("offsetTable", &bare_offsets(offsets)),
+                Change::DelayOffsets(offsets) => writer.field("offsetTable", offsets),
+            }
+        });
+    }
+}
+
+impl FromJson for Change {
+    fn from_json(value: &Value) -> Result<Self, JsonError> {
+        let name: String = value.need("change")?;
+        Ok(match name.as_str() {
+            "putTopic" => Change::PutTopic(value.need("config")?),
+            "deleteTopic" => Change::DeleteTopic(value.need("topic")?),
+            "putGroup" => Change::PutGroup(value.need("config")?),
+            "deleteGroup" => Change::DeleteGroup {
+                group: value.need("group")?,
+                clean_offset: value.field_or_default("cleanOffset")?,
+            },
+            "forbid" => Change::Forbid {
+                group: value.need("group")?,
+                topic: value.need("topic")?,
+                bits: value.need("bits")?,
+            },
+            "commitOffsets" => Change::CommitOffsets(typed_offsets(value.need("offsetTable")?)),
+            "delayOffsets" => Change::DelayOffsets(value.need("offsetTable")?),
+            _ => return Err(JsonError::Type { field: "change", expected: "a known change", found: name }),
+        })
+    }
+}
+
+type BareOffsets = BTreeMap<String, BTreeMap<String, BTreeMap<i32, i64>>>;
+
+fn bare_offsets(offsets: &GroupOffsets) -> BareOffsets {
+    let queues = |queues: &QueueOffsets| queues.iter().map(|(queue, offset)| (queue.0, *offset)).collect();
+    let topics = |topics: &BTreeMap<String, QueueOffsets>| {
+        topics.iter().map(|(topic, offsets)| (topic.clone(), queues(offsets))).collect()
+    };
+    offsets.iter().map(|(group, offsets)| (group.clone(), topics(offsets))).collect()
+}
+
+fn typed_offsets(offsets: BareOffsets) -> GroupOffsets {
+    let queues = |queues: BTreeMap<i32, i64>| {
+        queues.into_iter().map(|(queue, offset)| (QueueId(queue), offset)).collect()
+    };
+    let topics = |topics: BTreeMap<String, BTreeMap<i32, i64>>| {
+        topics.into_iter().map(|(topic, offsets)| (topic, queues(offsets))).collect()
+    };
+    offsets.into_iter().map(|(group, offsets)| (group, topics(offsets))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topics::topic_config;
+
+    fn check(change: &Change, expected: &str) {
+        assert_eq!(change.to_json_text(), expected);
+        assert_eq!(Change::from_json_bytes(expected.as_bytes()).as_ref(), Ok(change), "{expected}");
+    }
+
+    #[test]
+    fn changes_are_lines_of_json() {
+        check(&Change::DeleteTopic("T".to_owned()), r#"{"change":"deleteTopic","topic":"T"}"#);
+        check(
+            &Change::DeleteGroup { group: "G".to_owned(), clean_offset: true },
+            r#"{"change":"deleteGroup","cleanOffset":true,"group":"G"}"#,
+        );
+        check(
+            &Change::Forbid { group: "G".to_owned(), topic: "T".to_owned(), bits: 1 },
+            r#"{"bits":1,"change":"forbid","group":"G","topic":"T"}"#,
+        );
+        let queues = QueueOffsets::from([(QueueId(0), 5), (QueueId(1), 7)]);
+        let offsets = GroupOffsets::from([("G".to_owned(), BTreeMap::from([("T".to_owned(), queues)]))]);
+        check(
+            &Change::CommitOffsets(offsets),
+            r#"{"change":"commitOffsets","offsetTable":{"G":{"T":{0:5,1:7}}}}"#,
+        );
+        check(
+            &Change::DelayOffsets(BTreeMap::from([(3, 120)])),
+            r#"{"change":"delayOffsets","offsetTable":{3:120}}"#,
+        );
+    }
+
+    #[test]
+    fn configurations_come_back() {
+        for change in
+            [Change::PutTopic(topic_config("T", 4, 6)), Change::PutGroup(SubscriptionGroupConfig::new("G"))]
+        {
+            assert_eq!(Change::from_json_bytes(&change.to_json()), Ok(change));
+        }
+    }
+
+    #[test]
+    fn an_unknown_change_is_an_error() {
+        let error = Change::from_json_bytes(br#"{"change":"fly"}"#).expect_err("unknown");
+        assert_eq!(error.to_string(), "the JSON field change should be a known change but is fly");
+    }
+
+    #[test]
+    fn many_offsets_become_several_records() {
+        let mut offsets = GroupOffsets::new();
+        for topic in 0..3 {
+            let queues = (0..3000).map(|queue| (QueueId(queue), 1)).collect();
+            offsets.entry("G".to_owned()).or_default().insert(format!("T{topic}"), queues);
+        }
+        assert_eq!(commit_changes(&offsets).len(), 3);
+        assert_eq!(commit_changes(&GroupOffsets::new()), Vec::new());
+    }
+}

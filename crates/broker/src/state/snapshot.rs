@@ -1,0 +1,230 @@
+//! The files of `config/` in the Java server's form.
+//!
+//! One field is ours: `roxmqLogOffset`, the log position up to which the file holds everything. The Java server
+//! ignores it and doesn't write it, so that a file without it is known to be the Java server's.
+
+use crate::groups::{DataVersion, ForbiddenTable, SubscriptionGroupConfig};
+use crate::offsets::{GroupOffsets, QueueOffsets};
+use crate::topics::TopicConfig;
+use roxmq_protocol::json::{Fields, Form, JsonError, Value, Writer};
+use roxmq_store::{PhyOffset, QueueId};
+use std::collections::BTreeMap;
+
+pub(super) const TOPICS_FILE: &str = "topics.json";
+pub(super) const GROUPS_FILE: &str = "subscriptionGroup.json";
+pub(super) const OFFSETS_FILE: &str = "consumerOffset.json";
+pub(super) const DELAYS_FILE: &str = "delayOffset.json";
+
+const LOG_OFFSET: &str = "roxmqLogOffset";
+/// Between topic and group in the keys of the offset table.
+const TOPIC_GROUP_SEPARATOR: char = '@';
+
+/// A table as a file has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Snapshot<T> {
+    pub version: DataVersion,
+    /// Nothing in a file that the Java server wrote.
+    pub log_offset: Option<PhyOffset>,
+    pub table: T,
+}
+
+/// What `subscriptionGroup.json` holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Groups {
+    pub groups: Vec<SubscriptionGroupConfig>,
+    pub forbidden: ForbiddenTable,
+}
+
+pub(super) fn encode_topics(snapshot: &Snapshot<Vec<TopicConfig>>) -> Vec<u8> {
+    let table: BTreeMap<String, &TopicConfig> =
+        snapshot.table.iter().map(|topic| (topic.topic_name.clone(), topic)).collect();
+    encode(snapshot, |writer| {
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+        writer.field("topicConfigTable", &table);
+    })
+}
+
+pub(super) fn decode_topics(value: &Value) -> Result<Snapshot<Vec<TopicConfig>>, JsonError> {
+    let table: BTreeMap<String, TopicConfig> = value.need("topicConfigTable")?;
+    decode(value, table.into_values().collect())
+}
+
+pub(super) fn encode_groups(snapshot: &Snapshot<Groups>) -> Vec<u8> {
+    let table: BTreeMap<String, &SubscriptionGroupConfig> =
+        snapshot.table.groups.iter().map(|group| (group.group_name.clone(), group)).collect();
+    encode(snapshot, |writer| {
+        writer.field("forbiddenTable", &snapshot.table.forbidden);
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+        writer.field("subscriptionGroupTable", &table);
+    })
+}
+
+pub(super) fn decode_groups(value: &Value) -> Result<Snapshot<Groups>, JsonError> {
+    let table: BTreeMap<String, SubscriptionGroupConfig> = value.need("subscriptionGroupTable")?;
+    let forbidden = value.field_or_default("forbiddenTable")?;
+    decode(value, Groups { groups: table.into_values().collect(), forbidden })
+}
+
+pub(super) fn encode_offsets(snapshot: &Snapshot<GroupOffsets>, pulled: &GroupOffsets) -> Vec<u8> {
+    encode(snapshot, |writer| {
+        writer.field("offsetTable", &flat_offsets(&snapshot.table));
+        writer.field("pullOffsetTable", &flat_offsets(pulled));
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+    })
+}
+
+pub(super) fn decode_offsets(value: &Value) -> Result<Snapshot<GroupOffsets>, JsonError> {
+    let flat: FlatOffsets = value.need("offsetTable")?;
+    let mut table = GroupOffsets::new();
+    for (key, queues) in flat {
+        // Neither topics nor groups have the separator in their names.
+        let Some((topic, group)) = key.split_once(TOPIC_GROUP_SEPARATOR) else { continue };
+        let queues: QueueOffsets =
+            queues.into_iter().map(|(queue, offset)| (QueueId(queue), offset)).collect();
+        table.entry(group.to_owned()).or_default().insert(topic.to_owned(), queues);
+    }
+    decode(value, table)
+}
+
+pub(super) fn encode_delays(snapshot: &Snapshot<BTreeMap<i32, i64>>) -> Vec<u8> {
+    encode(snapshot, |writer| {
+        writer.field("offsetTable", &snapshot.table);
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+    })
+}
+
+pub(super) fn decode_delays(value: &Value) -> Result<Snapshot<BTreeMap<i32, i64>>, JsonError> {
+    decode(value, value.need("offsetTable")?)
+}
+
+/// `topic@group` to queue to offset.
+type FlatOffsets = BTreeMap<String, BTreeMap<i32, i64>>;
+
+fn flat_offsets(offsets: &GroupOffsets) -> FlatOffsets {
+    let mut flat = FlatOffsets::new();
+    for (group, topics) in offsets {
+        for (topic, queues) in topics {
+            let queues = queues.iter().map(|(queue, offset)| (queue.0, *offset)).collect();
+            flat.insert(format!("{topic}{TOPIC_GROUP_SEPARATOR}{group}"), queues);
+        }
+    }
+    flat
+}
+
+/// Writes the version, then the other fields, which come after it in order of names.
+fn encode<T>(snapshot: &Snapshot<T>, others: impl FnOnce(&mut Writer)) -> Vec<u8> {
+    let mut writer = Writer::new(Form::Pretty);
+    writer.object(|writer| {
+        writer.field("dataVersion", &snapshot.version);
+        others(writer);
+    });
+    writer.into_bytes()
+}
+
+fn decode<T>(value: &Value, table: T) -> Result<Snapshot<T>, JsonError> {
+    Ok(Snapshot {
+        version: value.field_or_default("dataVersion")?,
+        log_offset: value.field::<i64>(LOG_OFFSET)?.map(PhyOffset),
+        table,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topics::topic_config;
+    use roxmq_protocol::json::parse;
+
+    fn version() -> DataVersion {
+        DataVersion { counter: 3, state_version: 0, timestamp: 1_700_000_000_000 }
+    }
+
+    const VERSION: &str = "\"dataVersion\":{\n\t\t\"counter\":3,\n\t\t\"stateVersion\":0,\n\t\t\"timestamp\":1700000000000\n\t}";
+
+    #[track_caller]
+    fn check<T: PartialEq + std::fmt::Debug>(
+        encoded: &[u8],
+        expected: &str,
+        decode: impl Fn(&Value) -> Result<T, JsonError>,
+        snapshot: &T,
+    ) {
+        assert_eq!(String::from_utf8_lossy(encoded), expected);
+        assert_eq!(decode(&parse(encoded).expect("JSON")).as_ref(), Ok(snapshot));
+    }
+
+    #[test]
+    fn topics_in_javas_form() {
+        let topic = TopicConfig { write_queue_nums: 8, ..topic_config("T", 4, 6) };
+        let snapshot = Snapshot { version: version(), log_offset: Some(PhyOffset(99)), table: vec![topic] };
+        let expected = format!(
+            "{{\n\t{VERSION},\n\t\"roxmqLogOffset\":99,\n\t\"topicConfigTable\":{{\n\t\t\"T\":{{\n\t\t\t\"attributes\":{{}},\
+             \n\t\t\t\"order\":false,\n\t\t\t\"perm\":6,\n\t\t\t\"readQueueNums\":4,\n\t\t\t\"topicFilterType\":\"SINGLE_TAG\",\
+             \n\t\t\t\"topicName\":\"T\",\n\t\t\t\"topicSysFlag\":0,\n\t\t\t\"writeQueueNums\":8\n\t\t}}\n\t}}\n}}"
+        );
+        check(&encode_topics(&snapshot), &expected, decode_topics, &snapshot);
+    }
+
+    #[test]
+    fn groups_in_javas_form() {
+        let table = Groups {
+            groups: vec![SubscriptionGroupConfig::new("G")],
+            forbidden: ForbiddenTable::from([("G".to_owned(), BTreeMap::from([("T".to_owned(), 1)]))]),
+        };
+        let snapshot = Snapshot { version: version(), log_offset: Some(PhyOffset(7)), table };
+        let expected = format!(
+            "{{\n\t{VERSION},\n\t\"forbiddenTable\":{{\n\t\t\"G\":{{\n\t\t\t\"T\":1\n\t\t}}\n\t}},\n\t\"roxmqLogOffset\":7,\
+             \n\t\"subscriptionGroupTable\":{{\n\t\t\"G\":{{\n\t\t\t\"attributes\":{{}},\n\t\t\t\"brokerId\":0,\
+             \n\t\t\t\"consumeBroadcastEnable\":true,\n\t\t\t\"consumeEnable\":true,\n\t\t\t\"consumeFromMinEnable\":true,\
+             \n\t\t\t\"consumeMessageOrderly\":false,\n\t\t\t\"consumeTimeoutMinute\":15,\n\t\t\t\"groupName\":\"G\",\
+             \n\t\t\t\"groupRetryPolicy\":{{\n\t\t\t\t\"type\":\"CUSTOMIZED\"\n\t\t\t}},\n\t\t\t\"groupSysFlag\":0,\
+             \n\t\t\t\"notifyConsumerIdsChangedEnable\":true,\n\t\t\t\"retryMaxTimes\":16,\n\t\t\t\"retryQueueNums\":1,\
+             \n\t\t\t\"whichBrokerWhenConsumeSlowly\":1\n\t\t}}\n\t}}\n}}"
+        );
+        check(&encode_groups(&snapshot), &expected, decode_groups, &snapshot);
+    }
+
+    #[test]
+    fn offsets_in_javas_form_have_bare_keys() {
+        let queues = QueueOffsets::from([(QueueId(0), 3), (QueueId(1), 1)]);
+        let table = GroupOffsets::from([("G".to_owned(), BTreeMap::from([("T".to_owned(), queues)]))]);
+        let snapshot = Snapshot { version: version(), log_offset: Some(PhyOffset(7)), table };
+        let expected = format!(
+            "{{\n\t{VERSION},\n\t\"offsetTable\":{{\n\t\t\"T@G\":{{\n\t\t\t0:3,\n\t\t\t1:1\n\t\t}}\n\t}},\
+             \n\t\"pullOffsetTable\":{{}},\n\t\"roxmqLogOffset\":7\n}}"
+        );
+        let encoded = encode_offsets(&snapshot, &GroupOffsets::new());
+        check(&encoded, &expected, decode_offsets, &snapshot);
+    }
+
+    #[test]
+    fn delays_in_javas_form_have_bare_keys() {
+        let snapshot =
+            Snapshot { version: version(), log_offset: None, table: BTreeMap::from([(1, 20), (3, 5)]) };
+        let expected = format!("{{\n\t{VERSION},\n\t\"offsetTable\":{{\n\t\t1:20,\n\t\t3:5\n\t}}\n}}");
+        check(&encode_delays(&snapshot), &expected, decode_delays, &snapshot);
+    }
+
+    #[test]
+    fn the_java_servers_own_files_are_read() {
+        let text = r#"{
+            "dataVersion":{"counter":2,"stateVersion":0,"timestamp":1},
+            "groupTopicMap":{"G":["T"]},
+            "offsetTable":{"T@G":{0:5,"1":6},"%RETRY%G@G":{0:0}},
+            "pullOffsetTable":{}
+        }"#;
+        let snapshot = decode_offsets(&parse(text.as_bytes()).expect("JSON")).expect("offsets");
+        assert_eq!(snapshot.log_offset, None);
+        let topics = snapshot.table.get("G").expect("the group");
+        assert_eq!(topics.get("T"), Some(&QueueOffsets::from([(QueueId(0), 5), (QueueId(1), 6)])));
+        assert_eq!(topics.get("%RETRY%G"), Some(&QueueOffsets::from([(QueueId(0), 0)])));
+    }
+
+    #[test]
+    fn a_file_without_its_table_is_damaged() {
+        let value = parse(b"{}").expect("JSON");
+        assert!(decode_topics(&value).is_err());
+        assert!(decode_groups(&value).is_err());
+        assert!(decode_offsets(&value).is_err());
+        assert!(decode_delays(&value).is_err());
+    }
+}

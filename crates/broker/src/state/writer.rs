@@ -1,0 +1,186 @@
+//! Writes the files of `config/` when their tables have changed.
+
+use super::StateLog;
+use super::config_file::{ConfigFile, ConfigFileError};
+use super::replay::Tables;
+use super::snapshot::{self, Groups, Snapshot};
+use crate::groups::DataVersion;
+use crate::offsets::GroupOffsets;
+use crate::topics::TopicConfig;
+use parking_lot::Mutex;
+use roxmq_store::files::FileSystem;
+use roxmq_store::{Millis, Store};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Why the files were not written; they stay as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("flushing the log before the files of config/ are written failed: {0}")]
+    Flush(#[from] io::Error),
+    #[error(transparent)]
+    File(#[from] ConfigFileError),
+}
+
+/// The files of a store.
+#[derive(Clone, Debug)]
+pub(crate) struct SnapshotFiles {
+    pub(super) topics: ConfigFile,
+    pub(super) groups: ConfigFile,
+    pub(super) offsets: ConfigFile,
+    pub(super) delays: ConfigFile,
+}
+
+impl SnapshotFiles {
+    pub(crate) fn new(files: Arc<dyn FileSystem>, store_root: &Path) -> Self {
+        let dir = store_root.join("config");
+        let file = |name| ConfigFile::new(Arc::clone(&files), &dir, name);
+        SnapshotFiles {
+            topics: file(snapshot::TOPICS_FILE),
+            groups: file(snapshot::GROUPS_FILE),
+            offsets: file(snapshot::OFFSETS_FILE),
+            delays: file(snapshot::DELAYS_FILE),
+        }
+    }
+}
+
+/// The versions of the tables that have none of their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Versions {
+    pub offsets: DataVersion,
+    pub delays: DataVersion,
+}
+
+/// Which files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those of topics and groups.
+    Definitions,
+    All,
+}
+
+pub(crate) struct SnapshotWriter {
+    files: SnapshotFiles,
+    written: Mutex<Written>,
+}
+
+/// The generations of the tables that the files hold; none for a file that has to be written, changed or not.
+struct Written {
+    topics: Option<u64>,
+    groups: Option<u64>,
+    offsets: Option<u64>,
+    delays: Option<u64>,
+    versions: Versions,
+}
+
+/// Copies, all of one moment, of the tables that have changed.
+struct Copies {
+    topics: Option<(u64, Snapshot<Vec<TopicConfig>>)>,
+    groups: Option<(u64, Snapshot<Groups>)>,
+    offsets: Option<(u64, Snapshot<GroupOffsets>)>,
+    pulled: GroupOffsets,
+    delays: Option<(u64, Snapshot<BTreeMap<i32, i64>>)>,
+}
+
+impl SnapshotWriter {
+    /// For files that hold what the tables hold now, or that don't if they are `behind`.
+    pub(crate) fn new(files: SnapshotFiles, tables: Tables<'_>, versions: Versions, behind: bool) -> Self {
+        let held = |generation: u64| (!behind).then_some(generation);
+        let written = Written {
+            topics: held(tables.topics.generation()),
+            groups: held(tables.groups.generation()),
+            offsets: held(tables.offsets.generation()),
+            delays: held(tables.delays.generation()),
+            versions,
+        };
+        SnapshotWriter { files, written: Mutex::new(written) }
+    }
+
+    /// The versions of the files of offsets (requests 43 and 45 show them).
+    pub(crate) fn versions(&self) -> Versions {
+        self.written.lock().versions
+    }
+
+    /// Whether there is anything to write.
+    pub(crate) fn is_behind(&self, tables: Tables<'_>, which: Which) -> bool {
+        let written = self.written.lock();
+        let definitions = written.topics != Some(tables.topics.generation())
+            || written.groups != Some(tables.groups.generation());
+        let offsets = written.offsets != Some(tables.offsets.generation())
+            || written.delays != Some(tables.delays.generation());
+        definitions || (which == Which::All && offsets)
+    }
+
+    /// Writes the files whose tables have changed since they were written. Waits for the disk.
+    pub(crate) fn write(
+        &self,
+        log: &StateLog,
+        store: &Store,
+        tables: Tables<'_>,
+        which: Which,
+        now: Millis,
+    ) -> Result<(), WriteError> {
+        let mut written = self.written.lock();
+        let copies = copy(log, tables, &written, which, now);
+        if copies.are_none() {
+            return Ok(());
+        }
+        // What the files say is consumed must not be lost from the log after they are written.
+        store.flush()?;
+        if let Some((generation, topics)) = copies.topics {
+            self.files.topics.save(&snapshot::encode_topics(&topics))?;
+            written.topics = Some(generation);
+        }
+        if let Some((generation, groups)) = copies.groups {
+            self.files.groups.save(&snapshot::encode_groups(&groups))?;
+            written.groups = Some(generation);
+        }
+        if let Some((generation, offsets)) = copies.offsets {
+            self.files.offsets.save(&snapshot::encode_offsets(&offsets, &copies.pulled))?;
+            written.offsets = Some(generation);
+            written.versions.offsets = offsets.version;
+        }
+        if let Some((generation, delays)) = copies.delays {
+            self.files.delays.save(&snapshot::encode_delays(&delays))?;
+            written.delays = Some(generation);
+            written.versions.delays = delays.version;
+        }
+        Ok(())
+    }
+}
+
+impl Copies {
+    fn are_none(&self) -> bool {
+        self.topics.is_none() && self.groups.is_none() && self.offsets.is_none() && self.delays.is_none()
+    }
+}
+
+fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now: Millis) -> Copies {
+    // While this lasts nobody changes topics or groups, and what is committed meanwhile may be in the copy or not:
+    // its record comes after the position.
+    let turn = log.turn();
+    let log_offset = Some(turn.position());
+    let changed = |held: Option<u64>, generation: u64| (held != Some(generation)).then_some(generation);
+    let all = |_: &u64| which == Which::All;
+    let topics = changed(written.topics, tables.topics.generation()).map(|generation| {
+        let table = tables.topics.all().iter().map(|topic| topic.config.clone()).collect();
+        (generation, Snapshot { version: tables.topics.data_version(), log_offset, table })
+    });
+    let groups = changed(written.groups, tables.groups.generation()).map(|generation| {
+        let groups = tables.groups.all().iter().map(|group| (**group).clone()).collect();
+        let table = Groups { groups, forbidden: tables.groups.forbidden_table() };
+        (generation, Snapshot { version: tables.groups.data_version(), log_offset, table })
+    });
+    let offsets = changed(written.offsets, tables.offsets.generation()).filter(all).map(|generation| {
+        let version = written.versions.offsets.next(now.0);
+        (generation, Snapshot { version, log_offset, table: tables.offsets.all() })
+    });
+    let delays = changed(written.delays, tables.delays.generation()).filter(all).map(|generation| {
+        let version = written.versions.delays.next(now.0);
+        (generation, Snapshot { version, log_offset, table: tables.delays.all() })
+    });
+    let pulled = if offsets.is_some() { tables.offsets.all_pulled() } else { GroupOffsets::new() };
+    Copies { topics, groups, offsets, pulled, delays }
+}
