@@ -1,10 +1,25 @@
 //! The topics of this broker.
+//!
+//! A change is in the state log before it is seen here. Looking a topic up allocates nothing.
 
-pub use crate::model::{DataVersion, TopicConfig};
-use crate::state::StateError;
+mod defaults;
+
+pub use roxmq_protocol::body::data_version::DataVersion;
+pub use roxmq_protocol::body::topic_config::{TopicConfig, TopicFilterType};
+
+use crate::config::CurrentConfig;
+use crate::registration::TopicChanges;
+use crate::state::{Change, StateError, StateLog, Turn};
 use crate::stats::TopicStats;
+use foldhash::fast::RandomState;
+use parking_lot::{Mutex, RwLock};
+use roxmq_protocol::names;
+use roxmq_protocol::sys_flag::perm;
+use roxmq_store::clock::Clock;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A topic: its configuration and its counters.
 #[derive(Debug)]
@@ -25,33 +40,65 @@ impl Deref for Topic {
 /// Why a topic is not made for a send.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    #[error("topic[{topic}] not exist: the template topic '{template}' doesn't exist")]
+    #[error("topic[{topic}] not exist, and its template '{template}' doesn't exist either")]
     NoTemplate { topic: String, template: String },
     #[error("topic[{topic}] not exist, and autoCreateTopicEnable is false")]
     Disabled { topic: String },
-    #[error("topic[{topic}] not exist: the topic '{template}' can't be a template (perm {perm})")]
+    #[error("topic[{topic}] not exist, and '{template}' (perm {perm}) is no template for others")]
     NotInheritable { topic: String, template: String, perm: i32 },
     #[error(transparent)]
     State(#[from] StateError),
 }
 
-pub struct TopicTable {}
+pub struct TopicTable {
+    topics: RwLock<HashMap<Arc<str>, Arc<Topic>, RandomState>>,
+    version: Mutex<DataVersion>,
+    /// Counts changes, for the snapshots.
+    generation: AtomicU64,
+    /// Names that requests may not change or delete.
+    system: BTreeSet<String>,
+    log: Arc<StateLog>,
+    config: Arc<CurrentConfig>,
+    clock: Arc<dyn Clock>,
+    changes: Arc<TopicChanges>,
+}
 
 impl TopicTable {
+    /// The table with the topics that every broker has.
+    pub(crate) fn new(
+        log: Arc<StateLog>,
+        config: Arc<CurrentConfig>,
+        clock: Arc<dyn Clock>,
+        changes: Arc<TopicChanges>,
+    ) -> Self {
+        let defaults = defaults::topics(&config.get());
+        let system = defaults.iter().map(|topic| topic.topic_name.clone()).collect();
+        let table = TopicTable {
+            topics: RwLock::default(),
+            version: Mutex::default(),
+            generation: AtomicU64::new(0),
+            system,
+            log,
+            config,
+            clock,
+            changes,
+        };
+        defaults.into_iter().for_each(|topic| drop(table.insert(topic)));
+        table
+    }
+
     /// The topic; called for each message.
     pub fn get(&self, topic: &str) -> Option<Arc<Topic>> {
-        let _ = topic;
-        unimplemented!()
+        self.topics.read().get(topic).cloned()
     }
 
-    /// Makes or replaces a topic, in the state log first.
+    /// Makes or replaces a topic.
     pub fn put(&self, config: TopicConfig) -> Result<Arc<Topic>, StateError> {
-        let _ = config;
-        unimplemented!()
+        self.put_in(&mut self.log.turn(), config)
     }
 
-    /// Makes a topic for the first message sent to it, after the template the sender names.
-    /// `queues` is what the sender's client wants at most. Names were validated by the caller.
+    /// Makes a topic for the first message sent to it, after the template that the sender names. `queues` is what the
+    /// sender's client wants at most. The name is valid: the caller has checked it.
     pub fn create_by_send(
         &self,
         topic: &str,
@@ -59,8 +106,13 @@ impl TopicTable {
         queues: i32,
         sys_flag: i32,
     ) -> Result<Arc<Topic>, CreateError> {
-        let _ = (topic, template, queues, sys_flag);
-        unimplemented!()
+        let mut turn = self.log.turn();
+        if let Some(existing) = self.get(topic) {
+            return Ok(existing);
+        }
+        let config = self.after_template(topic, template, queues, sys_flag)?;
+        tracing::info!(topic, template, queues = config.write_queue_nums, "created a topic by a send");
+        Ok(self.put_in(&mut turn, config)?)
     }
 
     /// The topic as it is, or made with this many queues: retry and dead-letter topics.
@@ -71,17 +123,27 @@ impl TopicTable {
         perm: i32,
         sys_flag: i32,
     ) -> Result<Arc<Topic>, StateError> {
-        let _ = (topic, queues, perm, sys_flag);
-        unimplemented!()
+        if let Some(existing) = self.get(topic) {
+            return Ok(existing);
+        }
+        let mut turn = self.log.turn();
+        if let Some(existing) = self.get(topic) {
+            return Ok(existing);
+        }
+        tracing::info!(topic, queues, perm, "created a topic of the broker");
+        let config = TopicConfig { topic_sys_flag: sys_flag, ..topic_config(topic, queues, perm) };
+        self.put_in(&mut turn, config)
     }
 
     /// Every topic, in order of names.
     pub fn all(&self) -> Vec<Arc<Topic>> {
-        unimplemented!()
+        let mut all: Vec<_> = self.topics.read().values().cloned().collect();
+        all.sort_unstable_by(|a, b| a.topic_name.cmp(&b.topic_name));
+        all
     }
 
     pub fn len(&self) -> usize {
-        unimplemented!()
+        self.topics.read().len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -89,17 +151,215 @@ impl TopicTable {
     }
 
     pub fn data_version(&self) -> DataVersion {
-        unimplemented!()
+        *self.version.lock()
     }
 
     /// Whether the topic is one of the broker's own: not to be changed or deleted by requests.
     pub fn is_system(&self, topic: &str) -> bool {
-        let _ = topic;
-        unimplemented!()
+        names::is_system_topic(topic) || self.system.contains(topic)
     }
 
     /// The broker's own topics (request 305), in order of names.
     pub fn system_topics(&self) -> Vec<String> {
-        unimplemented!()
+        self.system.iter().cloned().collect()
+    }
+
+    /// Removes a topic; the turn has its record written.
+    pub(crate) fn remove(&self, _turn: &mut Turn<'_>, topic: &str) -> Option<Arc<Topic>> {
+        let removed = self.topics.write().remove(topic)?;
+        self.changed();
+        self.changes.everything();
+        Some(removed)
+    }
+
+    /// The version moves although no topic changed: the broker's permission is part of what name servers are told.
+    pub(crate) fn bump_version(&self) {
+        self.changed();
+        self.changes.everything();
+    }
+
+    /// Puts what a snapshot or the state log has.
+    pub(crate) fn restore(&self, config: TopicConfig) {
+        self.insert(config);
+    }
+
+    /// Removes what the state log says was removed.
+    pub(crate) fn restore_removed(&self, topic: &str) {
+        self.topics.write().remove(topic);
+    }
+
+    /// The version of a snapshot; each change replayed on top of it moves it on.
+    pub(crate) fn restore_version(&self, version: DataVersion) {
+        *self.version.lock() = version;
+    }
+
+    /// Marks a replayed change.
+    pub(crate) fn changed(&self) {
+        let mut version = self.version.lock();
+        *version = version.next(self.clock.now().0);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Grows with each change.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    fn put_in(&self, turn: &mut Turn<'_>, config: TopicConfig) -> Result<Arc<Topic>, StateError> {
+        turn.record(&Change::PutTopic(config.clone()))?;
+        let topic = self.insert(config);
+        self.changed();
+        self.changes.changed(&topic.topic_name);
+        Ok(topic)
+    }
+
+    fn insert(&self, config: TopicConfig) -> Arc<Topic> {
+        let mut topics = self.topics.write();
+        let stats =
+            topics.get(config.topic_name.as_str()).map(|known| Arc::clone(&known.stats)).unwrap_or_default();
+        let topic = Arc::new(Topic { config, stats });
+        topics.insert(topic.topic_name.as_str().into(), Arc::clone(&topic));
+        topic
+    }
+
+    fn after_template(
+        &self,
+        topic: &str,
+        template: &str,
+        queues: i32,
+        sys_flag: i32,
+    ) -> Result<TopicConfig, CreateError> {
+        if template == names::AUTO_CREATE_TOPIC && !self.config.get().auto_create_topic_enable {
+            return Err(CreateError::Disabled { topic: topic.to_owned() });
+        }
+        let Some(model) = self.get(template) else {
+            return Err(CreateError::NoTemplate { topic: topic.to_owned(), template: template.to_owned() });
+        };
+        if !perm::is_inherited(model.perm) {
+            return Err(CreateError::NotInheritable {
+                topic: topic.to_owned(),
+                template: template.to_owned(),
+                perm: model.perm,
+            });
+        }
+        let queues = queues.min(model.write_queue_nums).max(0);
+        Ok(TopicConfig {
+            topic_sys_flag: sys_flag,
+            topic_filter_type: model.topic_filter_type,
+            ..topic_config(topic, queues, model.perm & !perm::INHERIT)
+        })
+    }
+}
+
+/// A topic with as many queues to read as to write.
+pub(crate) fn topic_config(name: &str, queues: i32, perm: i32) -> TopicConfig {
+    TopicConfig {
+        topic_name: name.to_owned(),
+        read_queue_nums: queues,
+        write_queue_nums: queues,
+        perm,
+        ..TopicConfig::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::BrokerConfig;
+    use crate::state::memory::MemoryJournal;
+    use roxmq_store::clock::SystemClock;
+
+    fn table(config: BrokerConfig) -> (TopicTable, MemoryJournal) {
+        let journal = MemoryJournal::default();
+        let log = Arc::new(StateLog::new(journal.clone()));
+        let changes = Arc::new(TopicChanges::default());
+        (TopicTable::new(log, Arc::new(CurrentConfig::new(config)), Arc::new(SystemClock), changes), journal)
+    }
+
+    #[test]
+    fn a_fresh_broker_has_the_topics_of_the_java_server() {
+        let (table, _) = table(BrokerConfig::default());
+        let check = |name: &str, queues: i32, perm: i32| {
+            let topic = table.get(name).unwrap_or_else(|| panic!("{name} is missing"));
+            assert_eq!(
+                (topic.read_queue_nums, topic.write_queue_nums, topic.perm),
+                (queues, queues, perm),
+                "{name}"
+            );
+            assert!(table.is_system(name), "{name}");
+        };
+        check("TBW102", 8, 7);
+        check("SELF_TEST_TOPIC", 1, 6);
+        check("BenchmarkTest", 1024, 6);
+        check("DefaultCluster", 16, 7);
+        check("broker-a", 1, 7);
+        check("OFFSET_MOVED_EVENT", 1, 6);
+        check("SCHEDULE_TOPIC_XXXX", 18, 6);
+        check("DefaultCluster_REPLY_TOPIC", 1, 6);
+        check("rmq_sys_REVIVE_LOG_DefaultCluster", 8, 6);
+        check("rmq_sys_SYNC_BROKER_MEMBER_broker-a", 1, 1);
+        check("RMQ_SYS_TRANS_HALF_TOPIC", 1, 6);
+        check("RMQ_SYS_TRANS_OP_HALF_TOPIC", 1, 6);
+        check("RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC", 1, 6);
+        check("RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC", 1, 6);
+        check("rmq_sys_wheel_timer", 1, 6);
+        assert_eq!(table.len(), 15);
+        assert_eq!(table.generation(), 0);
+    }
+
+    #[test]
+    fn a_send_makes_a_topic_after_its_template() {
+        let (table, journal) = table(BrokerConfig::default());
+        let check = |topic: &str, queues: i32, expected: i32| {
+            let topic = table.create_by_send(topic, "TBW102", queues, 0).expect("a topic");
+            assert_eq!((topic.read_queue_nums, topic.write_queue_nums, topic.perm), (expected, expected, 6));
+        };
+        check("Four", 4, 4);
+        check("Many", 100, 8);
+        check("None", -1, 0);
+        check("Four", 7, 4);
+        assert_eq!(journal.changes.lock().len(), 3);
+        assert_eq!(table.data_version().counter, 3);
+    }
+
+    #[test]
+    fn a_send_makes_no_topic_without_a_template() {
+        let (table, _) = table(BrokerConfig { auto_create_topic_enable: false, ..BrokerConfig::default() });
+        let check = |template: &str, expected: &str| {
+            let error = table.create_by_send("New", template, 4, 0).expect_err(template);
+            assert!(error.to_string().contains(expected), "{error}");
+            assert!(table.get("New").is_none());
+        };
+        check("TBW102", "autoCreateTopicEnable is false");
+        check("Absent", "'Absent' doesn't exist");
+        check("BenchmarkTest", "'BenchmarkTest' (perm 6) is no template");
+    }
+
+    #[test]
+    fn what_the_log_refuses_is_not_made() {
+        let (table, journal) = table(BrokerConfig::default());
+        journal.full.store(true, Ordering::Relaxed);
+        table.put(topic_config("T", 1, 6)).expect_err("a full log");
+        assert!(table.get("T").is_none());
+        assert_eq!(table.data_version().counter, 0);
+    }
+
+    #[test]
+    fn counters_survive_a_change_of_the_configuration() {
+        let (table, _) = table(BrokerConfig::default());
+        let topic = table.put(topic_config("T", 1, 6)).expect("a topic");
+        topic.stats.put.add(5, 50);
+        let topic = table.put(topic_config("T", 2, 6)).expect("a topic");
+        assert_eq!(topic.stats.put.count(), 5);
+    }
+
+    #[test]
+    fn topics_of_the_broker_are_made_once() {
+        let (table, journal) = table(BrokerConfig::default());
+        for _ in 0..2 {
+            let topic = table.create_internal("%RETRY%g", 1, 6, 0).expect("a topic");
+            assert_eq!((topic.write_queue_nums, topic.perm), (1, 6));
+        }
+        assert_eq!(journal.changes.lock().len(), 1);
     }
 }
