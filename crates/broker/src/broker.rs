@@ -1,28 +1,35 @@
 //! The parts of a broker, put together.
 
+use crate::arrivals::Arrivals;
 use crate::clients::Clients;
-use crate::config::BrokerConfig;
+use crate::config::{BrokerConfig, ConfigErrors, CurrentConfig};
 use crate::delay::{DelayLevels, Schedule};
 use crate::disk_work::DiskWork;
 use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
 use crate::offsets::ConsumerOffsets;
-use crate::pull::Holds;
-use crate::registration::NameServers;
+use crate::pull::{self, Holds};
+use crate::registration::{self, NameServers, Registration, TopicChanges};
 use crate::resets::PendingResets;
-use crate::state::{DelayOffsets, StateError};
+use crate::state::{
+    self, Change, DelayOffsets, LoadError, SnapshotFiles, SnapshotWriter, StateError, StateLog, StoreJournal,
+    Tables,
+};
 use crate::stats::Stats;
 use crate::topics::TopicTable;
-use parking_lot::RwLock;
+use crate::upkeep;
+use parking_lot::Mutex;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
 use roxmq_store::{OpenError, RecoveryReport, Store};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::task::JoinSet;
 
 /// What a broker is made of and with.
 pub struct BrokerOptions {
-    pub config: BrokerConfig,
+    pub config: Arc<CurrentConfig>,
     pub files: Arc<dyn FileSystem>,
     pub clock: Arc<dyn Clock>,
     pub name_servers: Arc<dyn NameServers>,
@@ -33,9 +40,13 @@ pub struct BrokerOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
-    Store(#[from] OpenError),
+    Config(#[from] ConfigErrors),
     #[error(transparent)]
-    State(#[from] StateError),
+    Store(#[from] OpenError),
+    #[error("the state of the broker can't be read: {0}")]
+    State(#[from] LoadError),
+    #[error("the state of the broker can't be written: {0}")]
+    Write(#[from] state::WriteError),
 }
 
 /// What was found at start.
@@ -44,6 +55,8 @@ pub struct StartReport {
     pub store: RecoveryReport,
     /// What was wrong with files under `config/` and what was done about it.
     pub repairs: Vec<String>,
+    /// Changes of topics, groups and offsets that only the log had.
+    pub replayed_changes: usize,
 }
 
 pub struct Broker {
@@ -66,39 +79,146 @@ pub struct Broker {
     pub(crate) disk_work: DiskWork,
     pub(crate) stats: Stats,
     pub(crate) name_servers: Arc<dyn NameServers>,
-    config: RwLock<Arc<BrokerConfig>>,
+    pub(crate) registration: Registration,
+    pub(crate) topic_changes: Arc<TopicChanges>,
+    pub(crate) state_log: Arc<StateLog>,
+    pub(crate) snapshots: SnapshotWriter,
+    config: Arc<CurrentConfig>,
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Broker {
     /// Opens the store and the state in it. No sockets, no tasks.
     pub fn open(options: BrokerOptions) -> Result<(Arc<Broker>, StartReport), StartError> {
-        let _ = options;
-        unimplemented!()
+        let BrokerOptions { config, files, clock, name_servers, advertised } = options;
+        let store_options = config.get().store_options()?;
+        let delay_levels = config.get().delay_levels()?;
+        let root = store_options.root.clone();
+        let (store, recovered) = Store::open(Arc::clone(&files), Arc::clone(&clock), store_options)?;
+        let journal = StoreJournal::new(Arc::clone(&store), Arc::clone(&clock), advertised);
+        let state_log = Arc::new(StateLog::new(journal));
+        let topic_changes = Arc::new(TopicChanges::default());
+        let topics = TopicTable::new(
+            Arc::clone(&state_log),
+            Arc::clone(&config),
+            Arc::clone(&clock),
+            Arc::clone(&topic_changes),
+        );
+        let groups = GroupTable::new(Arc::clone(&state_log), Arc::clone(&config), Arc::clone(&clock));
+        let (offsets, delays) = (ConsumerOffsets::default(), DelayOffsets::default());
+        let tables = Tables { topics: &topics, groups: &groups, offsets: &offsets, delays: &delays };
+        let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root);
+        let loaded = state::load(&snapshot_files, &store, tables)?;
+        let snapshots = SnapshotWriter::new(snapshot_files, tables, loaded.versions, loaded.behind);
+        snapshots.write(&state_log, &store, tables, state::Which::All, clock.now())?;
+        for repair in &loaded.repairs {
+            tracing::error!(repair, "a file of the broker's state was damaged or missing");
+        }
+        let broker = Broker {
+            stats: Stats::new(clock.now()),
+            store,
+            files,
+            clock,
+            advertised,
+            topics,
+            groups,
+            offsets,
+            delay_offsets: delays,
+            clients: Clients::default(),
+            locks: QueueLocks::default(),
+            resets: PendingResets::default(),
+            holds: Holds::default(),
+            delay_levels,
+            schedule: Schedule::default(),
+            disk_work: DiskWork::default(),
+            name_servers,
+            registration: Registration::default(),
+            topic_changes,
+            state_log,
+            snapshots,
+            config,
+            tasks: Mutex::default(),
+        };
+        let report =
+            StartReport { store: recovered, repairs: loaded.repairs, replayed_changes: loaded.replayed };
+        let broker = Arc::new(broker);
+        broker.store.set_arrival_listener(Arc::new(Arrivals(Arc::downgrade(&broker))));
+        Ok((broker, report))
     }
 
     /// Starts the background tasks on the current tokio runtime.
-    pub fn run(self: &Arc<Self>) {
-        unimplemented!()
+    pub fn run(self: &Arc<Self>) -> io::Result<()> {
+        self.schedule.start(self)?;
+        let mut tasks = self.tasks.lock();
+        tasks.spawn(upkeep::log_offsets(Arc::clone(self)));
+        tasks.spawn(upkeep::write_definitions(Arc::clone(self)));
+        tasks.spawn(upkeep::write_offsets(Arc::clone(self)));
+        tasks.spawn(upkeep::sample_stats(Arc::clone(self)));
+        tasks.spawn(pull::run_deadlines(Arc::clone(self)));
+        tasks.spawn(registration::run(Arc::clone(self)));
+        Ok(())
     }
 
-    /// Stops the tasks, unregisters, writes the snapshots, closes the store.
-    pub async fn shutdown(&self) {
-        unimplemented!()
+    /// Takes the broker off the name servers' lists, answers the pulls that wait, stops the tasks, writes everything to
+    /// the disk and closes the store. The listeners stop accepting before, and drop their connections after.
+    pub async fn shutdown(self: &Arc<Self>) {
+        let mut tasks = std::mem::take(&mut *self.tasks.lock());
+        tasks.shutdown().await;
+        self.unregister().await;
+        self.holds.finish_all(self);
+        let broker = Arc::clone(self);
+        if let Err(error) = tokio::task::spawn_blocking(move || upkeep::finish(&broker)).await {
+            tracing::error!(%error, "closing the store failed");
+        }
     }
 
     pub fn config(&self) -> Arc<BrokerConfig> {
-        Arc::clone(&self.config.read())
+        self.config.get()
+    }
+
+    pub(crate) fn set_config(&self, config: BrokerConfig) {
+        self.config.set(config);
     }
 
     /// Removes a topic with its offsets and queues for good.
     pub fn delete_topic(&self, topic: &str) -> Result<(), StateError> {
-        let _ = topic;
-        unimplemented!()
+        let mut turn = self.state_log.turn();
+        turn.record(&Change::DeleteTopic(topic.to_owned()))?;
+        self.topics.remove(&mut turn, topic);
+        self.offsets.remove_topic(topic);
+        self.stats.remove_topic(topic);
+        self.store.delete_topic(topic)?;
+        Ok(())
     }
 
-    /// Removes a group, and its offsets if `clean_offsets`.
-    pub fn delete_group(&self, group: &str, clean_offsets: bool) -> Result<(), StateError> {
-        let _ = (group, clean_offsets);
-        unimplemented!()
+    /// Removes a group, and its offsets if `clean_offset`.
+    pub fn delete_group(&self, group: &str, clean_offset: bool) -> Result<(), StateError> {
+        let mut turn = self.state_log.turn();
+        turn.record(&Change::DeleteGroup { group: group.to_owned(), clean_offset })?;
+        self.groups.remove(&mut turn, group);
+        if clean_offset {
+            self.offsets.remove_group(group);
+        }
+        self.stats.remove_group(group);
+        Ok(())
+    }
+
+    pub(crate) fn tables(&self) -> Tables<'_> {
+        Tables {
+            topics: &self.topics,
+            groups: &self.groups,
+            offsets: &self.offsets,
+            delays: &self.delay_offsets,
+        }
+    }
+
+    /// Where replicas would connect (`brokerIP2`, `haListenPort`).
+    pub(crate) fn ha_address(&self) -> String {
+        let config = self.config();
+        let own = self.advertised.ip().to_string();
+        let host = if config.broker_ip2.is_empty() { &own } else { &config.broker_ip2 };
+        let bracketed =
+            if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.clone() };
+        format!("{bracketed}:{}", config.ha_listen_port)
     }
 }

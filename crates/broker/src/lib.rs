@@ -9,7 +9,6 @@ mod disk_work;
 mod dispatch;
 pub mod groups;
 pub mod locks;
-pub mod model;
 mod offset_requests;
 pub mod offsets;
 mod pull;
@@ -25,7 +24,8 @@ pub mod session;
 pub mod state;
 pub mod stats;
 pub mod topics;
+mod upkeep;
 
 pub use broker::{Broker, BrokerOptions, StartError, StartReport};
-pub use config::BrokerConfig;
+pub use config::{BrokerConfig, CurrentConfig};
 pub use service::BrokerService;

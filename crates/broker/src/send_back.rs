@@ -3,7 +3,7 @@
 //! The broker stores a copy for another attempt, after the delay of a level, or for the group's dead-letter topic.
 
 use crate::Broker;
-use crate::model::{SubscriptionGroupConfig, perm};
+use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::retry::{self, Fate};
 use crate::send::{self, index_hashes};
@@ -14,6 +14,7 @@ use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::properties::{PROPERTIES_BYTES_MAX, name, rewrite};
 use roxmq_protocol::record::Record;
 use roxmq_protocol::request::send_back::SendBack;
+use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names, sys_flag};
 use roxmq_store::{AppendBatch, Millis, NewMessage, PhyOffset, QueueId};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refu
     let group =
         broker.groups.get_or_create(&header.group).ok_or_else(|| Refusal::group_missing(&header.group))?;
     let config = broker.config();
-    if !perm::is_writable(config.broker_permission) {
+    if !perm::is_writeable(config.broker_permission) {
         return Err(Refusal::denied(format!(
             "the broker[{}] sending message is forbidden: brokerPermission is {}",
             config.broker_name, config.broker_permission
@@ -46,7 +47,7 @@ pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refu
         Fate::DeadLetter => (send::dead_letter_topic(broker, &group.group_name)?, QueueId(0)),
         Fate::Retry { .. } => retry_queue(broker, &group, header.unit_mode)?,
     };
-    if !perm::is_writable(topic.perm) {
+    if !perm::is_writeable(topic.perm) {
         return Err(Refusal::denied(format!("the topic[{}] sending message is forbidden", topic.topic_name)));
     }
     store_copy(broker, &record, fate, &topic, queue_id)?;

@@ -3,7 +3,6 @@
 use super::rules;
 use crate::Broker;
 use crate::config::BrokerConfig;
-use crate::model::perm;
 use crate::refusal::Refusal;
 use crate::retry;
 use crate::topics::{CreateError, Topic};
@@ -11,6 +10,7 @@ use roxmq_protocol::code::response;
 use roxmq_protocol::names;
 use roxmq_protocol::request::send::SendHeader;
 use roxmq_protocol::sys_flag;
+use roxmq_protocol::sys_flag::perm;
 use roxmq_store::QueueId;
 use std::sync::Arc;
 

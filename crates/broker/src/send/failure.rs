@@ -8,11 +8,8 @@ use roxmq_store::store::FlushError;
 /// Code 14 tells a client to try another broker.
 pub(crate) fn refusal_of(error: &AppendError) -> Refusal {
     let code = match error {
-        AppendError::ShutDown
-        | AppendError::DiskFull { .. }
-        | AppendError::NoSpace { .. }
-        | AppendError::Io { .. } => response::SERVICE_NOT_AVAILABLE,
         AppendError::TooLarge { .. } => response::MESSAGE_ILLEGAL,
+        _ => response::SERVICE_NOT_AVAILABLE,
     };
     Refusal::new(code, error.to_string())
 }

@@ -8,8 +8,8 @@ use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::delay::Parked;
-use crate::model::TopicConfig;
 use crate::refusal::Refusal;
+use crate::topics::{TopicConfig, TopicFilterType};
 use roxmq_protocol::batch::BatchItems;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::request::send::SendHeader;
@@ -129,7 +129,7 @@ impl Incoming<'_> {
 /// Of the flag's bits those that are the sender's to set, and that of the topic.
 fn stored_flag(flag: i32, topic: &TopicConfig) -> i32 {
     let flag = sys_flag::with_transaction(flag, sys_flag::TRANSACTION_NONE);
-    if topic.topic_filter_type == "MULTI_TAG" { flag | sys_flag::MULTI_TAGS } else { flag }
+    if topic.topic_filter_type == TopicFilterType::MultiTag { flag | sys_flag::MULTI_TAGS } else { flag }
 }
 
 /// A dead letter waits for nothing, and says which message it was.

@@ -1,12 +1,13 @@
 //! What a message must be to be stored, rule by rule, as functions of values.
 
-use crate::model::{TopicConfig, perm};
 use crate::refusal::Refusal;
+use crate::topics::TopicConfig;
 use roxmq_protocol::batch::BatchItems;
 use roxmq_protocol::code::response;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::PROPERTIES_BYTES_MAX;
 use roxmq_protocol::sys_flag;
+use roxmq_protocol::sys_flag::perm;
 use roxmq_store::QueueId;
 
 pub(super) fn check_open(topic: &str) -> Result<(), Refusal> {
@@ -18,7 +19,7 @@ pub(super) fn check_open(topic: &str) -> Result<(), Refusal> {
 
 /// A broker that may not be written to takes nothing for any topic.
 pub(super) fn check_broker_writable(broker_permission: i32, broker: &str) -> Result<(), Refusal> {
-    if perm::is_writable(broker_permission) {
+    if perm::is_writeable(broker_permission) {
         return Ok(());
     }
     Err(Refusal::denied(format!(
@@ -27,7 +28,7 @@ pub(super) fn check_broker_writable(broker_permission: i32, broker: &str) -> Res
 }
 
 pub(super) fn check_topic_writable(topic: &TopicConfig) -> Result<(), Refusal> {
-    if perm::is_writable(topic.perm) {
+    if perm::is_writeable(topic.perm) {
         return Ok(());
     }
     let name = &topic.topic_name;
