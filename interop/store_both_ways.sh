@@ -95,6 +95,7 @@ start_jvm() { # name main args...
     -Duser.home="$WORK/java" -Drmq.logback.configurationFile="$WORK/java/conf/logback.xml" \
     -cp "$WORK/java/conf:$JUDGE_LIB/*" "$@" > "$WORK/java/$name.out" 2>&1 &
   PIDS+=($!)
+  disown    # Or the shell would tell of every kill.
 }
 
 start_roxmq() {
@@ -102,6 +103,7 @@ start_roxmq() {
   printf 'grpcServerPort=%s\nbindAddress=127.0.0.1\n' "$GRPC_PORT" >> "$WORK/roxmq.conf"
   "$ROXMQ" server -c "$WORK/roxmq.conf" --store "$STORE" --namesrv-port "$NAMESRV_PORT" > "$WORK/roxmq.out" 2>&1 &
   PIDS+=($!)
+  disown
   await_port "$BROKER_PORT" "${PIDS[-1]}" "$WORK/roxmq.out"
 }
 
@@ -117,7 +119,6 @@ stop_servers() { # clean|kill
       if [ "$n" = 600 ]; then kill -KILL "$pid"; PIDS=(); fail "process $pid did not stop within 60 s"; fi
       sleep 0.1
     done
-    wait "$pid" 2> /dev/null || true
   done
   PIDS=()
 }
