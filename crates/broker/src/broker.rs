@@ -154,6 +154,7 @@ impl Broker {
         tasks.spawn(upkeep::write_definitions(Arc::clone(self)));
         tasks.spawn(upkeep::write_offsets(Arc::clone(self)));
         tasks.spawn(upkeep::sample_stats(Arc::clone(self)));
+        tasks.spawn(upkeep::expire_clients(Arc::clone(self)));
         tasks.spawn(pull::run_deadlines(Arc::clone(self)));
         tasks.spawn(registration::run(Arc::clone(self)));
         Ok(())
@@ -186,6 +187,7 @@ impl Broker {
         turn.record(&Change::DeleteTopic(topic.to_owned()))?;
         self.topics.remove(&mut turn, topic);
         self.offsets.remove_topic(topic);
+        self.resets.delete_topic(topic);
         self.stats.remove_topic(topic);
         self.store.delete_topic(topic)?;
         Ok(())
@@ -199,6 +201,7 @@ impl Broker {
         if clean_offset {
             self.offsets.remove_group(group);
         }
+        self.resets.delete_group(group);
         self.stats.remove_group(group);
         Ok(())
     }

@@ -6,7 +6,11 @@
 
 pub mod consuming;
 pub mod groups;
+pub(crate) mod heartbeat;
+pub(crate) mod inquiries;
+pub(crate) mod leaving;
 pub mod member;
+mod notices;
 
 use consuming::Consuming;
 use groups::{Expired, Group, Groups, Joined};

@@ -1,9 +1,11 @@
 //! The requests that the broker answers: a line for each, with its handler and how it is run.
 
 use crate::Broker;
+use crate::admin_clients as tools;
+use crate::clients::{heartbeat, inquiries, leaving};
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::{offset_requests, query, send_back};
+use crate::{lock_requests, offset_requests, query, send_back};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -25,13 +27,12 @@ pub(crate) enum Handler {
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
     Disk(fn(&Broker, &Command) -> Result<Command, Refusal>),
-    /// Waits for other processes.
-    #[allow(dead_code)]
+    /// Waits for other processes, or has more to ask than its fields.
     Later(fn(Arc<Broker>, Arc<Connection>, Command) -> Answer),
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, Now, Pull, Send};
+    use Handler::{Disk, Later, Now, Pull, Send};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
@@ -49,6 +50,32 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
 
         QUERY_MESSAGE => Disk(query::by_key),
         VIEW_MESSAGE_BY_ID => Disk(query::by_id),
+
+        HEART_BEAT => Now(heartbeat::handle),
+        UNREGISTER_CLIENT => Now(leaving::unregister),
+        GET_CONSUMER_LIST_BY_GROUP => Now(inquiries::consumer_ids),
+        CHECK_CLIENT_CONFIG => Now(inquiries::check_config),
+        LOCK_BATCH_MQ => Now(lock_requests::lock),
+        UNLOCK_BATCH_MQ => Now(lock_requests::unlock),
+
+        GET_CONSUMER_CONNECTION_LIST => Now(tools::connections::of_consumer_group),
+        GET_PRODUCER_CONNECTION_LIST => Now(tools::connections::of_producer_group),
+        GET_ALL_PRODUCER_INFO => Now(tools::connections::all_producers),
+        GET_CONSUMER_RUNNING_INFO => Later(tools::relay::running_info),
+        CONSUME_MESSAGE_DIRECTLY => Later(tools::relay::consume_directly),
+        GET_TOPIC_STATS_INFO => Disk(tools::topic_stats::handle),
+        GET_CONSUME_STATS => Disk(tools::consume_stats::of_group),
+        GET_BROKER_CONSUME_STATS => Disk(tools::consume_stats::of_broker),
+        QUERY_CONSUME_TIME_SPAN => Disk(tools::time_span::handle),
+        QUERY_CONSUME_QUEUE => Disk(tools::consume_queue::handle),
+        QUERY_TOPIC_CONSUME_BY_WHO => Now(tools::subscriptions::groups_of_topic),
+        QUERY_TOPICS_BY_CONSUMER => Now(tools::subscriptions::topics_of_group),
+        QUERY_SUBSCRIPTION_BY_CONSUMER => Now(tools::subscriptions::subscription),
+        GET_ALL_CONSUMER_OFFSET => Now(tools::offset_tables::of_consumers),
+        GET_ALL_DELAY_OFFSET => Now(tools::offset_tables::of_delay_levels),
+        INVOKE_BROKER_TO_RESET_OFFSET => Later(tools::reset_offset::handle),
+        CLONE_GROUP_OFFSET => Now(tools::clone_offsets::handle),
+        UPDATE_AND_GET_GROUP_FORBIDDEN => Now(tools::forbidden::handle),
         _ => return None,
     })
 }

@@ -1,5 +1,7 @@
 //! The broker: topics, groups and offsets over the store, a file for each request it answers.
 
+mod admin_clients;
+mod admin_rights;
 mod arrivals;
 pub mod broker;
 pub mod clients;
@@ -8,6 +10,7 @@ pub mod delay;
 mod disk_work;
 mod dispatch;
 pub mod groups;
+mod lock_requests;
 pub mod locks;
 mod offset_requests;
 pub mod offsets;

@@ -1,6 +1,7 @@
 //! The broker as the requests of a connection meet it.
 
 use crate::Broker;
+use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
 use crate::pull;
 use crate::refusal::Refusal;
@@ -128,6 +129,7 @@ impl Service for BrokerService {
 
     fn close(&self, session: Session, connection: &Arc<Connection>) {
         self.broker.holds.drop_connection(&session.held_on, connection.id());
+        leaving::disconnected(&self.broker, connection);
     }
 }
 

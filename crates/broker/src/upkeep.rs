@@ -1,6 +1,7 @@
 //! What a broker does without being asked: its state into the log and the files, samples of its counters.
 
 use crate::broker::Broker;
+use crate::clients::leaving;
 use crate::state::{Which, log_offsets as log_offset_batches};
 use crate::stats::SAMPLE_INTERVAL;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// Changes within this time go to the log, or to the files, together.
 const BATCH_INTERVAL: Duration = Duration::from_millis(200);
+/// How often somebody looks for clients that fell silent, at most.
+const CLIENT_SCAN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Committed offsets and the progress of delays into the log.
 pub(crate) async fn log_offsets(broker: Arc<Broker>) {
@@ -53,6 +56,16 @@ pub(crate) async fn sample_stats(broker: Arc<Broker>) {
     loop {
         ticks.tick().await;
         broker.stats.sample(&broker.topics, broker.clock.now());
+    }
+}
+
+/// Clients that fell silent.
+pub(crate) async fn expire_clients(broker: Arc<Broker>) {
+    loop {
+        // A timeout that is set short is meant to be kept to.
+        let timeout = Duration::from_millis(broker.config().channel_expired_timeout_ms);
+        sleep(CLIENT_SCAN_INTERVAL.min(timeout / 2)).await;
+        leaving::expire(&broker);
     }
 }
 
