@@ -1,7 +1,7 @@
 //! Which files of the log may go, and whether the disk still takes messages: rules as functions of what was seen,
 //! and the round that looks and does what they say.
 
-use crate::commit_log::segments;
+use crate::commit_log::segments::{self, Found};
 use crate::core::Core;
 use crate::files::Space;
 use crate::local_time;
@@ -105,25 +105,30 @@ impl Core {
 
     /// Deletes files of the log, and what queues and index hold of them. Gives how many files went.
     pub fn delete_files(&self, deletion: Deletion) -> io::Result<usize> {
-        if deletion == Deletion::None {
+        if deletion == Deletion::None || self.find_to_delete(deletion)?.is_empty() {
             return Ok(0);
         }
-        // A checkpoint speaks of a record that must still be there when it is written.
-        let _no_checkpoint = self.checkpointing.lock();
-        let end = self.log.segments.start_of(self.log.marks.appended());
-        let found = segments::find(&*self.files, self.log.segments.dir())?;
-        let modified: Vec<i64> =
-            found.iter().filter(|file| file.start <= end).map(|file| file.modified_ms).collect();
-        let keep_ms = self.options.retention.keep.as_millis() as i64;
-        let count = files_to_delete(deletion, keep_ms, self.clock.now(), &modified);
-        for file in &found[..count] {
+        // The queues must have on the disk what can't be read from the log again.
+        self.checkpoint()?;
+        let _one_at_a_time = self.checkpointing.lock();
+        let found = self.find_to_delete(deletion)?;
+        for file in &found {
             self.log.segments.remove_first()?;
             tracing::info!(path = %file.path.display(), ?deletion, "deleted a file of the commit log");
         }
-        if count > 0 {
-            self.trim(PhyOffset(self.log.segments.first()))?;
-        }
-        Ok(count)
+        self.trim(PhyOffset(self.log.segments.first()))?;
+        Ok(found.len())
+    }
+
+    fn find_to_delete(&self, deletion: Deletion) -> io::Result<Vec<Found>> {
+        let mut found = segments::find(&*self.files, self.log.segments.dir())?;
+        // A file made ahead isn't the last one.
+        let last = self.log.segments.start_of(self.log.marks.appended());
+        found.retain(|file| file.start <= last);
+        let modified: Vec<i64> = found.iter().map(|file| file.modified_ms).collect();
+        let keep_ms = self.options.retention.keep.as_millis() as i64;
+        found.truncate(files_to_delete(deletion, keep_ms, self.clock.now(), &modified));
+        Ok(found)
     }
 
     fn trim(&self, log_min: PhyOffset) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! A store in a temporary directory, and the few calls that the tests make again and again.
 
 use roxmq_protocol::record::{Record, Records};
-use roxmq_store::clock::SystemClock;
+use roxmq_store::clock::{Clock, SystemClock};
 use roxmq_store::files::{FileSystem, OsFiles, ReadMode};
 use roxmq_store::read::{NoFilter, ReadLimits, ReadResult};
 use roxmq_store::{
@@ -17,6 +17,7 @@ pub struct Fixture {
     pub dir: tempfile::TempDir,
     pub options: StoreOptions,
     pub files: Arc<dyn FileSystem>,
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Fixture {
@@ -31,11 +32,11 @@ impl Fixture {
             allocate_ahead_bytes: 1 << 20,
             ..StoreOptions::new(dir.path().to_path_buf())
         };
-        Fixture { dir, options, files: Arc::new(OsFiles) }
+        Fixture { dir, options, files: Arc::new(OsFiles), clock: Arc::new(SystemClock) }
     }
 
     pub fn try_open(&self) -> Result<(Arc<Store>, RecoveryReport), OpenError> {
-        Store::open(self.files.clone(), Arc::new(SystemClock), self.options.clone())
+        Store::open(self.files.clone(), self.clock.clone(), self.options.clone())
     }
 
     pub fn open(&self) -> Arc<Store> {

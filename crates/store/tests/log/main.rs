@@ -1,4 +1,12 @@
 //! The store as its callers see it: append, read, flush, crash, recover, delete.
 
 mod append;
+mod disk;
+#[allow(clippy::unwrap_used, reason = "the helpers of tests may, too")]
 mod fixture;
+mod flush;
+mod open;
+mod recovery;
+mod retention;
+mod time;
+mod topics;
