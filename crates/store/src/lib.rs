@@ -7,6 +7,7 @@ mod arrivals;
 mod batch;
 mod behind;
 mod by_time;
+pub mod check;
 mod checkpoint;
 pub mod clock;
 mod commit_log;

@@ -74,7 +74,18 @@ impl Segments {
         check_sizes(&found, file_bytes)?;
         let first = found.first().map_or(0, |found| found.start);
         let end = found.last().map_or(first, |found| found.start + file_bytes as i64);
-        Ok(Segments {
+        Ok(Segments::inspect(files, dir, file_bytes, first, end))
+    }
+
+    /// The files from `first` to `end`, which the caller has looked at.
+    pub fn inspect(
+        files: Arc<dyn FileSystem>,
+        dir: &Path,
+        file_bytes: u64,
+        first: i64,
+        end: i64,
+    ) -> Segments {
+        Segments {
             files,
             dir: dir.to_path_buf(),
             file_bytes,
@@ -82,7 +93,7 @@ impl Segments {
             end: AtomicI64::new(end),
             change: Mutex::new(()),
             readers: Mutex::new(Vec::new()),
-        })
+        }
     }
 
     pub fn dir(&self) -> &Path {

@@ -174,7 +174,10 @@ fn is_full(error: &io::Error) -> bool {
 mod tests {
     use super::*;
 
-    fn placed(position: i64, lengths: &[usize]) -> (Vec<i64>, Vec<(i64, Range<usize>, Option<usize>)>) {
+    /// A part with the number of bytes that its filler says.
+    type Expected = (i64, Range<usize>, Option<usize>);
+
+    fn placed(position: i64, lengths: &[usize]) -> (Vec<i64>, Vec<Expected>) {
         let mut places = Vec::new();
         let start = position / 100 * 100;
         let parts = place(start, 100, position, lengths.iter().copied(), |at| places.push(at));

@@ -12,49 +12,49 @@
 use crate::index::IndexKey;
 use crate::position::{Millis, PhyOffset};
 
-pub(super) const HEADER_BYTES: usize = 40;
-pub(super) const SLOT_BYTES: usize = 4;
-pub(super) const ENTRY_BYTES: usize = 20;
+pub(crate) const HEADER_BYTES: usize = 40;
+pub(crate) const SLOT_BYTES: usize = 4;
+pub(crate) const ENTRY_BYTES: usize = 20;
 
 /// How many slots and entries the files of a store have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) slots: u32,
+pub(crate) struct Layout {
+    pub(crate) slots: u32,
     /// One less is usable: entry 0 is none.
-    pub(super) entries: u32,
+    pub(crate) entries: u32,
 }
 
 impl Layout {
-    pub(super) fn file_bytes(&self) -> u64 {
+    pub(crate) fn file_bytes(&self) -> u64 {
         self.entry_at(self.entries)
     }
 
-    pub(super) fn slot_of(&self, hash: u32) -> u32 {
+    pub(crate) fn slot_of(&self, hash: u32) -> u32 {
         hash % self.slots
     }
 
-    pub(super) fn slots_bytes(&self) -> u64 {
+    pub(crate) fn slots_bytes(&self) -> u64 {
         u64::from(self.slots) * SLOT_BYTES as u64
     }
 
-    pub(super) fn entry_at(&self, number: u32) -> u64 {
+    pub(crate) fn entry_at(&self, number: u32) -> u64 {
         HEADER_BYTES as u64 + self.slots_bytes() + u64::from(number) * ENTRY_BYTES as u64
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) begin_time: Millis,
-    pub(super) end_time: Millis,
-    pub(super) begin_phy: PhyOffset,
-    pub(super) end_phy: PhyOffset,
-    pub(super) used_slots: u32,
+pub(crate) struct Header {
+    pub(crate) begin_time: Millis,
+    pub(crate) end_time: Millis,
+    pub(crate) begin_phy: PhyOffset,
+    pub(crate) end_phy: PhyOffset,
+    pub(crate) used_slots: u32,
     /// The number of the next entry, at least 1.
-    pub(super) next: u32,
+    pub(crate) next: u32,
 }
 
 impl Header {
-    pub(super) const EMPTY: Header = Header {
+    pub(crate) const EMPTY: Header = Header {
         begin_time: Millis(0),
         end_time: Millis(0),
         begin_phy: PhyOffset(0),
@@ -63,12 +63,12 @@ impl Header {
         next: 1,
     };
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.next <= 1
     }
 
     /// Takes a record's time and position into account.
-    pub(super) fn extend(&mut self, key: &IndexKey) {
+    pub(crate) fn extend(&mut self, key: &IndexKey) {
         if self.is_empty() {
             self.begin_time = key.store_time;
             self.begin_phy = key.phy_offset;
@@ -77,7 +77,7 @@ impl Header {
         self.end_phy = key.phy_offset;
     }
 
-    pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
+    pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut out = [0; HEADER_BYTES];
         let longs = [self.begin_time.0, self.end_time.0, self.begin_phy.0, self.end_phy.0];
         for (at, long) in longs.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Header {
     }
 
     /// What a header says, with numbers that fit a file of this layout whatever the bytes are.
-    pub(super) fn decode(bytes: &[u8; HEADER_BYTES], layout: &Layout) -> Header {
+    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES], layout: &Layout) -> Header {
         Header {
             begin_time: Millis(long(bytes, 0)),
             end_time: Millis(long(bytes, 8)),
@@ -102,17 +102,17 @@ impl Header {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IndexEntry {
-    pub(super) hash: u32,
-    pub(super) phy_offset: PhyOffset,
+pub(crate) struct IndexEntry {
+    pub(crate) hash: u32,
+    pub(crate) phy_offset: PhyOffset,
     /// Since the file's first record.
-    pub(super) seconds: i32,
+    pub(crate) seconds: i32,
     /// The entry before it in its slot; 0 for none.
-    pub(super) previous: u32,
+    pub(crate) previous: u32,
 }
 
 impl IndexEntry {
-    pub(super) fn new(key: &IndexKey, begin: Millis, previous: u32) -> IndexEntry {
+    pub(crate) fn new(key: &IndexKey, begin: Millis, previous: u32) -> IndexEntry {
         let seconds = key.store_time.0.saturating_sub(begin.0) / 1000;
         IndexEntry {
             hash: key.hash,
@@ -122,7 +122,7 @@ impl IndexEntry {
         }
     }
 
-    pub(super) fn encode(&self) -> [u8; ENTRY_BYTES] {
+    pub(crate) fn encode(&self) -> [u8; ENTRY_BYTES] {
         let mut out = [0; ENTRY_BYTES];
         out[..4].copy_from_slice(&self.hash.to_be_bytes());
         out[4..12].copy_from_slice(&self.phy_offset.0.to_be_bytes());
@@ -131,7 +131,7 @@ impl IndexEntry {
         out
     }
 
-    pub(super) fn decode(bytes: &[u8; ENTRY_BYTES]) -> IndexEntry {
+    pub(crate) fn decode(bytes: &[u8; ENTRY_BYTES]) -> IndexEntry {
         IndexEntry {
             hash: int(bytes, 0),
             phy_offset: PhyOffset(long(bytes, 4)),
@@ -141,7 +141,7 @@ impl IndexEntry {
     }
 
     /// When the record was stored, to the second below.
-    pub(super) fn store_time(&self, begin: Millis) -> Millis {
+    pub(crate) fn store_time(&self, begin: Millis) -> Millis {
         Millis(begin.0.saturating_add(i64::from(self.seconds) * 1000))
     }
 }

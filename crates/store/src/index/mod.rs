@@ -5,7 +5,7 @@
 
 mod index_file;
 mod key_index;
-mod layout;
+pub(crate) mod layout;
 mod slot_pages;
 
 pub use key_index::{IndexKey, KeyIndex};

@@ -5,9 +5,9 @@
 
 mod consume_queue;
 mod cut;
-mod entry;
+pub(crate) mod entry;
 mod load;
-mod names;
+pub(crate) mod names;
 mod queue_files;
 mod snapshot;
 mod table;

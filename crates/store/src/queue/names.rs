@@ -4,10 +4,10 @@ use crate::position::QueueId;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(super) const DIR: &str = "consumequeue";
+pub(crate) const DIR: &str = "consumequeue";
 
 /// The directory of a topic. A topic whose name isn't a file name has none: an error of kind `InvalidInput`.
-pub(super) fn topic_dir(root: &Path, topic: &str) -> io::Result<PathBuf> {
+pub(crate) fn topic_dir(root: &Path, topic: &str) -> io::Result<PathBuf> {
     if topic.is_empty() || topic == "." || topic == ".." || topic.contains(['/', '\\', '\0']) {
         let text = format!("the topic {topic:?} can't have consume queues: its name is no directory name");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -15,23 +15,23 @@ pub(super) fn topic_dir(root: &Path, topic: &str) -> io::Result<PathBuf> {
     Ok(root.join(DIR).join(topic))
 }
 
-pub(super) fn queue_dir(root: &Path, topic: &str, id: QueueId) -> io::Result<PathBuf> {
+pub(crate) fn queue_dir(root: &Path, topic: &str, id: QueueId) -> io::Result<PathBuf> {
     Ok(topic_dir(root, topic)?.join(id.to_string()))
 }
 
 /// The name of the file whose first byte is the queue's byte `start`.
-pub(super) fn file_name(start: u64) -> String {
+pub(crate) fn file_name(start: u64) -> String {
     format!("{start:020}")
 }
 
 /// The first byte of a file; none if it isn't named like a queue file.
-pub(super) fn file_start(name: &str) -> Option<u64> {
+pub(crate) fn file_start(name: &str) -> Option<u64> {
     let digits = name.len() == 20 && name.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| name.parse().ok()).flatten()
 }
 
 /// The id of a queue's directory; none if it isn't named like one of ours.
-pub(super) fn queue_id(name: &str) -> Option<QueueId> {
+pub(crate) fn queue_id(name: &str) -> Option<QueueId> {
     let id: i32 = name.parse().ok()?;
     (id >= 0 && id.to_string() == name).then_some(QueueId(id))
 }

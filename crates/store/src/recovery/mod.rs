@@ -92,7 +92,7 @@ impl Recovery<'_> {
 
     /// The first record of a file. What can't be read isn't there: reading it again will say why.
     fn first_record(&self, start: i64) -> Option<FirstRecord> {
-        let mut scan = Scan::new(self.segments, start);
+        let mut scan = Scan::of_one(self.segments, start);
         match scan.step() {
             Ok(Step::Record(record)) => {
                 Some(FirstRecord { phy_offset: record.phy_offset, store_time: record.store_timestamp })

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// Read from the disk at once.
 const CHUNK_BYTES: usize = 4 << 20;
+/// Read at once where one record is wanted.
+const ONE_BYTES: usize = 4 << 10;
 
 pub(crate) struct Scan<'a> {
     segments: &'a Segments,
@@ -17,6 +19,7 @@ pub(crate) struct Scan<'a> {
     /// What is in memory, from `window_start` on.
     window: Vec<u8>,
     window_start: i64,
+    chunk_bytes: usize,
 }
 
 pub(crate) enum Step<'a> {
@@ -33,7 +36,19 @@ pub(crate) struct End {
 
 impl<'a> Scan<'a> {
     pub fn new(segments: &'a Segments, from: i64) -> Self {
-        Scan { segments, at: from, file: None, window: Vec::new(), window_start: from }
+        Scan {
+            segments,
+            at: from,
+            file: None,
+            window: Vec::new(),
+            window_start: from,
+            chunk_bytes: CHUNK_BYTES,
+        }
+    }
+
+    /// For one record only: reads little more than it.
+    pub fn of_one(segments: &'a Segments, at: i64) -> Self {
+        Scan { chunk_bytes: ONE_BYTES, ..Scan::new(segments, at) }
     }
 
     pub fn step(&mut self) -> io::Result<Step<'_>> {
@@ -111,7 +126,7 @@ impl<'a> Scan<'a> {
         self.window_start = self.at;
         let have = self.window.len();
         let left = (start + self.segments.file_bytes() - self.at) as usize;
-        self.window.resize(bytes.max(CHUNK_BYTES).min(left), 0);
+        self.window.resize(bytes.max(self.chunk_bytes).min(left), 0);
         let Some((_, file)) = &self.file else { return Err(io::ErrorKind::NotFound.into()) };
         let from = (self.at - start) as u64 + have as u64;
         file.read_exact_at(&mut self.window[have..], from, ReadMode::Blocking)

@@ -1,8 +1,10 @@
 //! The store as its callers see it: append, read, flush, crash, recover, delete.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may, too")]
+
 mod append;
+mod check;
 mod disk;
-#[allow(clippy::unwrap_used, reason = "the helpers of tests may, too")]
 mod fixture;
 mod flush;
 mod open;
