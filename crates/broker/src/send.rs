@@ -14,5 +14,4 @@ mod unique_id;
 
 pub(crate) use admit::dead_letter_topic;
 pub(crate) use burst::SendBurst;
-pub(crate) use failure::refusal_of;
-pub(crate) use properties::index_hashes;
+pub(crate) use properties::IndexKeys;

@@ -6,7 +6,7 @@ use crate::Broker;
 use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::retry::{self, Fate};
-use crate::send::{self, index_hashes};
+use crate::send::{self, IndexKeys};
 use crate::topics::Topic;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
@@ -120,7 +120,7 @@ fn store_copy(
         body: record.body,
         properties: &properties,
         tags_code,
-        key_hashes: &index_hashes(stored_topic, property(name::UNIQ_KEY), property(name::KEYS)),
+        key_hashes: &IndexKeys::of(record.properties).hashes(stored_topic),
     };
     let mut batch = AppendBatch::new();
     batch.push(&broker.store, &message).map_err(|error| Refusal::failed(error.to_string()))?;

@@ -14,8 +14,33 @@ pub fn tags_code(tags: &str) -> i64 {
 
 /// The hash under which the index files a key of a topic: that of `topic#key`, made positive.
 pub fn index_hash(topic: &str, key: &str) -> u32 {
-    let hash = extend(extend(extend(0, topic), "#"), key);
-    // Java's abs of the smallest int is negative still, and the index takes 0 for it.
+    IndexHasher::new(topic).key(key)
+}
+
+/// The hashes under which the index files messages of one topic.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexHasher {
+    /// The hash of `topic#`.
+    prefix: i32,
+}
+
+impl IndexHasher {
+    pub fn new(topic: &str) -> Self {
+        IndexHasher { prefix: extend(extend(0, topic), "#") }
+    }
+
+    pub fn key(self, key: &str) -> u32 {
+        positive(extend(self.prefix, key))
+    }
+
+    /// Of the whole TAGS property, under which 5.5.0 files a message too.
+    pub fn tags(self, tags: &str) -> u32 {
+        positive(extend(extend(self.prefix, "T#"), tags))
+    }
+}
+
+/// Java's abs of the smallest int is negative still, and the index takes 0 for it.
+fn positive(hash: i32) -> u32 {
     hash.checked_abs().unwrap_or(0).unsigned_abs()
 }
 
@@ -50,6 +75,7 @@ mod tests {
     fn index_hashes_are_of_topic_and_key_and_never_negative() {
         assert_eq!(index_hash("TT", "k1"), hash("TT#k1").unsigned_abs());
         assert_eq!(index_hash("Topic", "some-key"), hash("Topic#some-key").unsigned_abs());
+        assert_eq!(IndexHasher::new("Topic").tags("TagA"), index_hash("Topic", "T#TagA"));
         // The hash of "T#ajvakuzm" is the smallest int, which has no positive counterpart.
         assert_eq!(hash("T#ajvakuzm"), i32::MIN);
         assert_eq!(index_hash("T", "ajvakuzm"), 0);

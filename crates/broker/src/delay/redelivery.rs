@@ -1,6 +1,6 @@
 //! A delayed message that is due, put where it was meant to go.
 
-use crate::send::index_hashes;
+use crate::send::IndexKeys;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::name;
@@ -35,8 +35,7 @@ pub(super) fn with_message<T>(
     queue_id: QueueId,
     push: impl FnOnce(&NewMessage<'_>) -> T,
 ) -> T {
-    let property = |name| record.properties.get(name);
-    let key_hashes = index_hashes(topic, property(name::UNIQ_KEY), property(name::KEYS));
+    let keys = IndexKeys::of(record.properties);
     push(&NewMessage {
         topic,
         queue_id,
@@ -49,8 +48,8 @@ pub(super) fn with_message<T>(
         prepared_transaction_offset: 0,
         body: record.body,
         properties: record.properties.raw(),
-        tags_code: property(name::TAGS).map_or(0, java_hash::tags_code),
-        key_hashes: &key_hashes,
+        tags_code: keys.tags.map_or(0, java_hash::tags_code),
+        key_hashes: &keys.hashes(topic),
     })
 }
 
@@ -111,7 +110,10 @@ mod tests {
             assert_eq!((message.topic, message.queue_id, message.flag), ("T", QueueId(3), 7));
             assert_eq!((message.reconsume_times, message.tags_code), (1, 2_598_919));
             assert_eq!((message.body, message.properties), (&b"body"[..], record.properties.raw()));
-            assert_eq!(message.key_hashes, [java_hash::index_hash("T", "k")]);
+            assert_eq!(
+                message.key_hashes,
+                [java_hash::index_hash("T", "k"), java_hash::index_hash("T", "T#TagA")]
+            );
         });
     }
 

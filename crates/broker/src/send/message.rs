@@ -2,7 +2,7 @@
 
 use super::admit::Admitted;
 use super::burst::Settings;
-use super::properties::{MessageProperties, index_hashes};
+use super::properties::{IndexKeys, MessageProperties};
 use super::rules;
 use super::unique_id::UniqueIds;
 use crate::Broker;
@@ -52,7 +52,7 @@ impl Incoming<'_> {
             Some(parked) => (names::SCHEDULE_TOPIC, parked.queue_id, parked.due.0),
             None => (&*self.admitted.topic.topic_name, self.admitted.queue_id, properties.tags_code()),
         };
-        let key_hashes = index_hashes(topic, properties.uniq_key(), properties.keys());
+        let key_hashes = properties.index_keys().hashes(topic);
         let message = NewMessage {
             topic,
             queue_id,
@@ -80,11 +80,11 @@ impl Incoming<'_> {
         rules::check_batch(body)?;
         let topic = &*self.admitted.topic.topic_name;
         for item in BatchItems::new(body).flatten() {
-            let property = |name| item.properties.get(name);
+            let keys = IndexKeys::of(item.properties);
             let message = NewMessage {
-                tags_code: property(name::TAGS).map_or(0, java_hash::tags_code),
+                tags_code: keys.tags.map_or(0, java_hash::tags_code),
                 properties: item.properties.raw(),
-                key_hashes: &index_hashes(topic, property(name::UNIQ_KEY), property(name::KEYS)),
+                key_hashes: &keys.hashes(topic),
                 ..self.message(item.flag, item.body)
             };
             batch.push(&self.broker.store, &message).map_err(|error| rules::illegal(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use super::rules;
 use crate::refusal::Refusal;
-use roxmq_protocol::java_hash;
+use roxmq_protocol::java_hash::{self, IndexHasher};
 use roxmq_protocol::properties::{self, PROPERTIES_BYTES_MAX, Properties, name};
 use roxmq_protocol::text::Text;
 use smallvec::SmallVec;
@@ -116,6 +116,10 @@ impl MessageProperties {
         }
     }
 
+    pub(super) fn index_keys(&self) -> IndexKeys<'_> {
+        IndexKeys { uniq_key: self.uniq_key(), keys: self.keys(), tags: self.tags() }
+    }
+
     /// The tags code of the queue entry.
     pub(super) fn tags_code(&self) -> i64 {
         self.tags().map_or(0, java_hash::tags_code)
@@ -178,17 +182,37 @@ fn scan(encoded: &[u8]) -> Found {
     found
 }
 
-/// Hashes of the keys under which a message is found: its unique key and each of its keys, once.
-pub(crate) fn index_hashes(topic: &str, uniq_key: Option<&str>, keys: Option<&str>) -> SmallVec<[u32; 4]> {
-    let keys = keys.unwrap_or_default().split(name::KEY_SEPARATOR);
-    let mut hashes = SmallVec::new();
-    for key in uniq_key.into_iter().chain(keys).filter(|key| !key.is_empty()) {
-        let hash = java_hash::index_hash(topic, key);
-        if !hashes.contains(&hash) {
-            hashes.push(hash);
+/// What the index files a message under.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IndexKeys<'a> {
+    pub(crate) uniq_key: Option<&'a str>,
+    pub(crate) keys: Option<&'a str>,
+    pub(crate) tags: Option<&'a str>,
+}
+
+impl<'a> IndexKeys<'a> {
+    pub(crate) fn of(properties: Properties<'a>) -> Self {
+        IndexKeys {
+            uniq_key: properties.get(name::UNIQ_KEY),
+            keys: properties.get(name::KEYS),
+            tags: properties.get(name::TAGS),
         }
     }
-    hashes
+
+    /// Each hash once: the unique key's, those of its keys, and that of its tags.
+    pub(crate) fn hashes(self, topic: &str) -> SmallVec<[u32; 4]> {
+        let hasher = IndexHasher::new(topic);
+        let keys = self.keys.unwrap_or_default().split(name::KEY_SEPARATOR);
+        let keys = self.uniq_key.into_iter().chain(keys).filter(|key| !key.is_empty());
+        let all = keys.map(|key| hasher.key(key)).chain(self.tags.map(|tags| hasher.tags(tags)));
+        let mut hashes = SmallVec::new();
+        for hash in all {
+            if !hashes.contains(&hash) {
+                hashes.push(hash);
+            }
+        }
+        hashes
+    }
 }
 
 #[cfg(test)]
@@ -275,8 +299,13 @@ mod tests {
 
     #[test]
     fn each_key_is_filed_once() {
-        assert_eq!(index_hashes("t", Some("u"), Some("k k  j")).len(), 3);
-        assert_eq!(index_hashes("t", Some("k"), Some("k")).len(), 1);
-        assert_eq!(index_hashes("t", None, None).len(), 0);
+        let check = |uniq_key, keys, tags, expected: &[&str]| {
+            let hashes = IndexKeys { uniq_key, keys, tags }.hashes("t");
+            let expected: Vec<_> = expected.iter().map(|key| java_hash::index_hash("t", key)).collect();
+            assert_eq!(&hashes[..], expected, "{uniq_key:?} {keys:?} {tags:?}");
+        };
+        check(Some("u"), Some("k k  j"), Some("a"), &["u", "k", "j", "T#a"]);
+        check(Some("k"), Some("k"), None, &["k"]);
+        check(None, None, None, &[]);
     }
 }

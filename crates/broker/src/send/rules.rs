@@ -111,20 +111,13 @@ pub(super) fn illegal(remark: impl Into<std::borrow::Cow<'static, str>>) -> Refu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topics::topic_config;
     use roxmq_protocol::batch;
-    use std::collections::BTreeMap;
 
     fn topic(write: i32, read: i32, perm: i32) -> TopicConfig {
-        TopicConfig {
-            topic_name: "T".to_owned(),
-            read_queue_nums: read,
-            write_queue_nums: write,
-            perm,
-            topic_filter_type: "SINGLE_TAG".to_owned(),
-            topic_sys_flag: 0,
-            order: false,
-            attributes: BTreeMap::new(),
-        }
+        let mut config = topic_config("T", 1, perm);
+        (config.write_queue_nums, config.read_queue_nums) = (write, read);
+        config
     }
 
     #[track_caller]
