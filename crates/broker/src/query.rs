@@ -5,7 +5,7 @@ use crate::refusal::Refusal;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::FRAME_BYTES_MAX;
-use roxmq_protocol::java_hash;
+use roxmq_protocol::java_hash::IndexHasher;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::record::Record;
 use roxmq_protocol::request::query::{QueryMessage, ViewMessage};
@@ -35,8 +35,8 @@ impl<'a> Wanted<'a> {
 
     fn hash(self, topic: &str) -> u32 {
         match self {
-            Wanted::Key(key) => java_hash::index_hash(topic, key),
-            Wanted::Tags(tags) => java_hash::index_hash(topic, &format!("T#{tags}")),
+            Wanted::Key(key) => IndexHasher::new(topic).key(key),
+            Wanted::Tags(tags) => IndexHasher::new(topic).tags(tags),
         }
     }
 
@@ -65,13 +65,15 @@ pub(crate) fn by_key(broker: &Broker, request: &Command) -> Result<Command, Refu
     let mut records = Vec::new();
     let mut bytes = 0;
     // The newest first, so that they are the ones that stay if there are too many.
-    for place in found.places.iter().rev() {
+    for (index, place) in found.places.iter().enumerate().rev() {
+        // Stores written by Java file a message twice under a key that it names twice.
+        if found.places[..index].contains(place) {
+            continue;
+        }
         let Some(raw) = broker.store.record(*place)? else {
             continue;
         };
-        let is_wanted = Record::decode(&raw).is_ok_and(|record| {
-            wanted.is(&header.topic, &record) && (begin.0..=end.0).contains(&record.store_timestamp)
-        });
+        let is_wanted = Record::decode(&raw).is_ok_and(|record| wanted.is(&header.topic, &record));
         if !is_wanted {
             continue;
         }
