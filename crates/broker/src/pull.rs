@@ -25,6 +25,9 @@ use roxmq_store::read::{ReadResult, ReadStatus};
 use std::cell::RefCell;
 use std::sync::Arc;
 
+/// A buffer that one large message has blown up is not kept.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
 thread_local! {
     /// Where records are read to before the head of their answer can be written.
     static RECORDS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -92,6 +95,9 @@ fn read(
         let result =
             broker.store.read(&pull.queue, pull.position, pull.limits, &pull.filter, mode, records)?;
         with(&result, records);
+        if records.capacity() > KEPT_BYTES_MAX {
+            *records = Vec::new();
+        }
         Ok(result)
     })
 }

@@ -9,7 +9,7 @@ use roxmq_remoting::Output;
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{ReadResult, ReadStatus};
 use roxmq_store::{ConsumeQueue, Millis};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -28,6 +28,8 @@ pub(crate) struct Holds {
     timer_at: AtomicI64,
     timer_changed: Notify,
     runtime: OnceLock<Handle>,
+    /// Nobody may wait any more.
+    closed: AtomicBool,
 }
 
 impl Default for Holds {
@@ -37,6 +39,7 @@ impl Default for Holds {
             timer_at: AtomicI64::new(NEVER),
             timer_changed: Notify::new(),
             runtime: OnceLock::new(),
+            closed: AtomicBool::new(false),
         }
     }
 }
@@ -61,7 +64,8 @@ impl Holds {
             let (owner, position) = (hold.connection.id(), hold.pull.position);
             // Counted before the end of the queue is looked at again: an append either sees the waiter, or is seen.
             queue.waiters.fetch_add(1, Ordering::SeqCst);
-            let id = match self.shard(key).lock().insert(key, owner, deadline, hold) {
+            let inserted = self.shard(key).lock().insert(key, owner, deadline, hold);
+            let id = match inserted {
                 Ok(id) => id,
                 Err(full) => {
                     queue.waiters.fetch_sub(1, Ordering::SeqCst);
@@ -71,14 +75,18 @@ impl Holds {
             if deadline.0 < self.timer_at.load(Ordering::SeqCst) {
                 self.timer_changed.notify_one();
             }
-            if queue.max_offset() <= position {
+            let closed = self.closed.load(Ordering::SeqCst);
+            if queue.max_offset() <= position && !closed {
                 return;
             }
-            match self.shard(key).lock().take(key, id) {
-                Some(taken) => hold = taken,
-                None => return,
-            }
+            let Some(taken) = self.shard(key).lock().take(key, id) else {
+                return;
+            };
+            hold = taken;
             queue.waiters.fetch_sub(1, Ordering::SeqCst);
+            if closed {
+                return finish(broker, &hold);
+            }
             match serve(broker, hold) {
                 Some(waiting) => hold = waiting,
                 None => return,
@@ -98,16 +106,6 @@ impl Holds {
         }
     }
 
-    /// Ends the waiting on a queue, as if every deadline had come: what to wait for has changed.
-    pub(crate) fn finish_queue(&self, broker: &Arc<Broker>, queue: &Arc<ConsumeQueue>) {
-        let key = QueueKey(Arc::as_ptr(queue) as usize);
-        let holds = self.shard(key).lock().take_queue(key);
-        queue.waiters.fetch_sub(holds.len() as u32, Ordering::SeqCst);
-        for (_, hold) in holds {
-            finish(broker, &hold);
-        }
-    }
-
     /// Nobody reads the answers any more.
     pub(crate) fn drop_connection(&self, queues: &HashSet<QueueKey>, connection: u64) {
         for key in queues {
@@ -118,8 +116,9 @@ impl Holds {
         }
     }
 
-    /// Ends all waiting, as if every deadline had come.
+    /// Ends all waiting for good, as if every deadline had come.
     pub(crate) fn finish_all(&self, broker: &Arc<Broker>) {
+        self.closed.store(true, Ordering::SeqCst);
         for shard in &self.shards {
             let holds = shard.lock().take_all();
             for hold in holds {
@@ -127,6 +126,10 @@ impl Holds {
                 finish(broker, &hold);
             }
         }
+    }
+
+    fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     fn finish_due(&self, broker: &Arc<Broker>) {
@@ -143,6 +146,13 @@ impl Holds {
     fn next_deadline(&self) -> i64 {
         let deadlines = self.shards.iter().filter_map(|shard| shard.lock().next_deadline());
         deadlines.min().map_or(NEVER, |deadline| deadline.0)
+    }
+}
+
+impl Broker {
+    /// How many pulls wait for messages.
+    pub fn held_pulls(&self) -> usize {
+        self.holds.len()
     }
 }
 
