@@ -1,0 +1,252 @@
+//! A broker on a free port with a store of its own, and connections to it.
+
+use crate::requests::{Message, assert_code, messages, pull};
+use roxmq_broker::config::{BrokerConfig, CurrentConfig};
+use roxmq_broker::registration::{BoxFuture, NameServers};
+use roxmq_broker::{Broker, BrokerOptions, BrokerService};
+use roxmq_protocol::code::request;
+use roxmq_protocol::command::Command;
+use roxmq_protocol::frame;
+use roxmq_protocol::header::Encoding;
+use roxmq_protocol::message_id::OffsetMessageId;
+use roxmq_protocol::record::Records;
+use roxmq_remoting::{CallError, Client, Connection, Server, ServerOptions};
+use roxmq_store::clock::SystemClock;
+use roxmq_store::files::OsFiles;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// What any answer is waited for. Longer than any test takes, so that a hang fails and a slow machine doesn't.
+const PATIENCE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(5);
+
+struct NoNameServers;
+
+impl NameServers for NoNameServers {
+    fn list(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn call<'a>(&'a self, _: &'a str, _: Command, _: Duration) -> BoxFuture<'a, Result<Command, CallError>> {
+        Box::pin(async { Err(CallError::Closed) })
+    }
+}
+
+pub struct Node {
+    settings: Vec<(String, String)>,
+    dir: TempDir,
+    broker: Arc<Broker>,
+    server: Server,
+    connection: Peer,
+}
+
+impl Node {
+    pub async fn start() -> Node {
+        Node::start_with(&[]).await
+    }
+
+    pub async fn start_with(settings: &[(&str, &str)]) -> Node {
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let settings = settings.iter().map(owned).collect();
+        Node::open(settings, TempDir::new().unwrap()).await
+    }
+
+    async fn open(settings: Vec<(String, String)>, dir: TempDir) -> Node {
+        // Small files, so that a test leaves little behind and starts at once.
+        let root = dir.path().to_str().unwrap();
+        let mut pairs = vec![
+            ("storePathRootDir", root),
+            ("mappedFileSizeCommitLog", "16777216"),
+            ("maxHashSlotNum", "1000"),
+            ("maxIndexNum", "4000"),
+        ];
+        pairs.extend(settings.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        let (config, _) = BrokerConfig::from_pairs(pairs).unwrap();
+        let (broker, _) = Broker::open(BrokerOptions {
+            config: Arc::new(CurrentConfig::new(config)),
+            files: Arc::new(OsFiles),
+            clock: Arc::new(SystemClock),
+            name_servers: Arc::new(NoNameServers),
+            advertised: SocketAddr::from(([127, 0, 0, 1], 10911)),
+        })
+        .unwrap();
+        broker.run().unwrap();
+        let options =
+            ServerOptions { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], ..ServerOptions::default() };
+        let server = Server::start(options, Arc::new(BrokerService::new(Arc::clone(&broker)))).await.unwrap();
+        let connection = Peer::connect(server.local_addrs()[0]).await;
+        Node { settings, dir, broker, server, connection }
+    }
+
+    pub async fn stop(self) -> TempDir {
+        self.broker.shutdown().await;
+        self.server.shutdown(GRACE).await;
+        self.dir
+    }
+
+    pub async fn restart(self) -> Node {
+        let settings = self.settings.clone();
+        let dir = self.stop().await;
+        Node::open(settings, dir).await
+    }
+
+    /// Another connection.
+    pub async fn connect(&self) -> Peer {
+        Peer::connect(self.server.local_addrs()[0]).await
+    }
+
+    pub async fn call(&self, request: Command) -> Command {
+        self.connection.call(request).await
+    }
+
+    /// Sends all requests before it reads the first answer.
+    pub async fn call_all(&self, requests: Vec<Command>) -> Vec<Command> {
+        let calls: Vec<_> = requests.into_iter().map(|request| self.connection.start(request)).collect();
+        let mut answers = Vec::new();
+        for call in calls {
+            answers.push(call.await);
+        }
+        answers
+    }
+
+    pub async fn oneway(&self, request: Command) {
+        self.connection.connection.oneway(request);
+    }
+
+    /// Every message of a queue, by pulls that don't wait.
+    pub async fn all(&self, topic: &str, queue_id: i32) -> Vec<Message> {
+        let mut all: Vec<Message> = Vec::new();
+        loop {
+            let answer = self.call(pull("reader", topic, queue_id, all.len() as i64)).await;
+            let found = messages(&answer);
+            if found.is_empty() {
+                return all;
+            }
+            all.extend(found);
+        }
+    }
+
+    /// The message at an offset, as soon as it is there.
+    pub async fn wait_for(&self, topic: &str, queue_id: i32, offset: i64) -> Message {
+        let before = Instant::now();
+        loop {
+            let answer = self.call(crate::requests::long_pull("reader", topic, queue_id, offset, 500)).await;
+            if let Some(message) = messages(&answer).into_iter().next() {
+                return message;
+            }
+            assert!(before.elapsed() < PATIENCE, "{topic} {queue_id} has nothing at {offset}: {answer:?}");
+        }
+    }
+
+    /// The message of an id, as tools look it up.
+    pub async fn by_id(&self, id: &str) -> Message {
+        let id: OffsetMessageId = id.parse().unwrap();
+        let view = Command::request(request::VIEW_MESSAGE_BY_ID).with("offset", id.phy_offset);
+        messages(&self.call(view).await).remove(0)
+    }
+
+    pub fn offset_id(&self, message: &Message) -> String {
+        let store_host = SocketAddr::from(([127, 0, 0, 1], 10911));
+        OffsetMessageId { store_host, phy_offset: message.phy_offset }.to_string()
+    }
+
+    pub async fn store_times(&self, topic: &str, queue_id: i32) -> Vec<i64> {
+        let mut times = Vec::new();
+        loop {
+            let answer = self.call(pull("reader", topic, queue_id, times.len() as i64)).await;
+            let before = times.len();
+            times.extend(Records::new(&answer.body).map(|record| record.unwrap().store_timestamp));
+            if times.len() == before {
+                return times;
+            }
+        }
+    }
+
+    /// Does something at least a millisecond after whatever was done before.
+    pub async fn at_another_millisecond(&self, act: impl AsyncFnOnce() -> Command) {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        assert_code(&act().await, 0, &[]);
+    }
+
+    pub async fn create_topic(&self, topic: &str, queues: i32, perm: i32) {
+        let request = Command::request(request::UPDATE_AND_CREATE_TOPIC)
+            .with("topic", topic)
+            .with("defaultTopic", "TBW102")
+            .with("readQueueNums", queues)
+            .with("writeQueueNums", queues)
+            .with("perm", perm)
+            .with("topicFilterType", "SINGLE_TAG")
+            .with("topicSysFlag", 0)
+            .with("order", false);
+        assert_code(&self.call(request).await, 0, &[]);
+    }
+
+    pub async fn put_group(&self, group: &str, retry_queues: i32, retries_max: i32) {
+        let body = format!(
+            r#"{{"groupName":"{group}","consumeEnable":true,"retryQueueNums":{retry_queues},"retryMaxTimes":{retries_max}}}"#
+        );
+        let request = Command::request(request::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).body(body);
+        assert_code(&self.call(request).await, 0, &[]);
+    }
+
+    pub fn hold_count(&self) -> usize {
+        self.broker.held_pulls()
+    }
+
+    /// Waits until so many pulls are held.
+    pub async fn holds(&self, count: usize) {
+        let before = Instant::now();
+        while self.hold_count() != count {
+            assert!(before.elapsed() < PATIENCE, "{} pulls are held, not {count}", self.hold_count());
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The encoding and the code of the answer to a request in this encoding.
+    pub async fn raw(&self, encoding: Encoding, request: Command) -> (Encoding, i32) {
+        let mut stream = tokio::net::TcpStream::connect(self.server.local_addrs()[0]).await.unwrap();
+        let mut bytes = Vec::new();
+        request.encode(encoding, &mut bytes);
+        stream.write_all(&bytes).await.unwrap();
+        let mut answer = vec![0; 4];
+        stream.read_exact(&mut answer).await.unwrap();
+        let length = u32::from_be_bytes([answer[0], answer[1], answer[2], answer[3]]) as usize;
+        answer.resize(4 + length, 0);
+        stream.read_exact(&mut answer[4..]).await.unwrap();
+        let frame = frame::decode(&answer).unwrap();
+        (frame.header.encoding, frame.header.code)
+    }
+}
+
+/// A connection to the broker.
+pub struct Peer {
+    client: Client,
+    connection: Arc<Connection>,
+}
+
+impl Peer {
+    async fn connect(address: SocketAddr) -> Peer {
+        let client = Client::new();
+        let connection = client.connection(&address.to_string()).await.unwrap();
+        Peer { client, connection }
+    }
+
+    pub async fn call(&self, request: Command) -> Command {
+        self.connection.call(request, PATIENCE).await.unwrap()
+    }
+
+    /// Sends the request now; the answer can be waited for later.
+    pub fn start(&self, request: Command) -> impl Future<Output = Command> + use<> {
+        let connection = Arc::clone(&self.connection);
+        let call = tokio::spawn(async move { connection.call(request, PATIENCE).await });
+        async { call.await.unwrap().unwrap() }
+    }
+
+    pub fn close(&self) {
+        self.client.close();
+    }
+}
