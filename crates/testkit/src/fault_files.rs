@@ -14,6 +14,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The size of the disk unless a test sets one.
 const DISK_BYTES: u64 = 1 << 50;
@@ -72,7 +73,8 @@ impl FaultFiles {
         self.disk.lock().fail_at_operation = Some(number);
     }
 
-    /// The sync with this number fails, and what it should have made durable never is, though later syncs succeed.
+    /// The sync with this number fails, and what it should have made durable never is, though later syncs succeed. As
+    /// with Linux, each other one that has the file open is told of the failure once.
     pub fn fail_at_sync(&self, number: u64) {
         self.disk.lock().fail_at_sync = Some(number);
     }
@@ -101,9 +103,14 @@ impl FileSystem for FaultFiles {
             }
             found => found?,
         };
-        disk.file(id)?;
-        let writable = mode != OpenMode::Read;
-        Ok(Arc::new(FaultFile { disk: Arc::clone(&self.disk), clock: Arc::clone(&self.clock), id, writable }))
+        let file = FaultFile {
+            disk: Arc::clone(&self.disk),
+            clock: Arc::clone(&self.clock),
+            id,
+            writable: mode != OpenMode::Read,
+            told_failures: AtomicU64::new(disk.file(id)?.failed_syncs),
+        };
+        Ok(Arc::new(file))
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>> {
@@ -233,6 +240,7 @@ struct FaultFile {
     clock: Arc<TestClock>,
     id: NodeId,
     writable: bool,
+    told_failures: AtomicU64,
 }
 
 impl FaultFile {
@@ -273,7 +281,11 @@ impl File for FaultFile {
         if failed {
             file.fail_sync();
         }
+        let told = self.told_failures.swap(file.failed_syncs, Ordering::Relaxed);
         begun?;
+        if told != file.failed_syncs {
+            return Err(io::Error::other("an earlier sync of this file failed, as planned"));
+        }
         file.sync();
         Ok(())
     }

@@ -21,6 +21,8 @@ pub struct FileNode {
     unsynced: Vec<Change>,
     /// Pages that have disk blocks.
     pub blocks: BTreeSet<u64>,
+    /// Whoever had the file open at a failed sync is told at the next own one.
+    pub failed_syncs: u64,
     pub modified_ms: i64,
 }
 
@@ -55,9 +57,11 @@ impl FileNode {
         }
     }
 
-    /// What Linux does when it can't write: the pages count as clean from then on, and stay as they are in memory.
+    /// What Linux does when it can't write: the pages count as clean from then on, and stay as they are in memory. The
+    /// length goes to the disk another way.
     pub fn fail_sync(&mut self) {
-        self.unsynced.clear();
+        self.unsynced.retain(|change| matches!(change, Change::SetLen(_)));
+        self.failed_syncs += 1;
     }
 
     pub fn lose_unsynced(&mut self) {
