@@ -8,6 +8,7 @@
 mod replay;
 pub(crate) mod scan;
 mod start;
+mod torn;
 
 use crate::checkpoint::Checkpoint;
 use crate::commit_log::segments::Segments;

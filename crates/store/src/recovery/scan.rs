@@ -2,6 +2,7 @@
 
 use crate::commit_log::segments::Segments;
 use crate::files::{File, ReadMode};
+use crate::recovery::torn::lacks_sector;
 use roxmq_protocol::record::{RECORD_FIXED_BYTES, Record, RecordHead, offset};
 use std::io;
 use std::sync::Arc;
@@ -96,7 +97,12 @@ impl<'a> Scan<'a> {
         self.load(total_size)?;
         let from = (at - self.window_start) as usize;
         let bytes = &self.window[from..from + total_size];
+        let at_in_file = (at - self.segments.start_of(at)) as usize;
         match Record::decode(bytes).and_then(|record| record.verify_crc().map(|()| record)) {
+            Ok(record) if lacks_sector(&record, at_in_file) => {
+                let damage = Some("a sector of the topic or the properties was never written".to_owned());
+                Ok(Step::End(End { at, damage }))
+            }
             Ok(record) => {
                 self.at += total_size as i64;
                 Ok(Step::Record(record))
