@@ -147,6 +147,8 @@ impl Segments {
         }
         let file = self.files.open(&path, OpenMode::Create)?;
         file.set_len(self.file_bytes)?;
+        // The size before the name: a loss of power may leave the last file empty, never one before it.
+        file.sync()?;
         self.files.sync_dir(&self.dir)?;
         if self.first() == self.end() {
             self.first.store(start, Ordering::Release);
