@@ -137,14 +137,15 @@ impl ConsumeQueue {
     }
 
     /// Appends the entry of a record found in the log at recovery, in the order of the log; false if the queue has
-    /// it already. Offsets that the log no longer has are bridged by filler entries, as the Java server does. A
-    /// negative offset, or one that no file could have, is an error of kind `InvalidData`.
+    /// it already. Offsets that the log no longer has are bridged by filler entries, as the Java server does. A queue
+    /// that begins behind `offset` has lost its first entries: it begins anew with this one, and the log brings the
+    /// others again. An offset that no file could have is an error of kind `InvalidData`.
     pub fn replay(self: &Arc<Self>, offset: QueueOffset, entry: QueueEntry) -> io::Result<bool> {
         let next = self.next_offset();
-        if offset < next && offset.0 >= 0 {
+        if self.min_offset() <= offset && offset < next {
             return Ok(false);
         }
-        if offset > next || offset.0 < 0 {
+        if offset != next {
             cut::skip_to(self, offset)?;
         }
         self.push(entry);

@@ -67,8 +67,9 @@ pub(super) fn trim(files: &QueueFiles, queue: &Arc<ConsumeQueue>, log_min: PhyOf
     Ok(())
 }
 
-/// Makes `offset` the next one of a queue that is shorter. What the log had before it is gone: fillers take its
-/// place, unless nothing before it can be read or the gap is longer than a file; then the queue begins anew.
+/// Makes `offset` the next one of a queue that ends before it, or begins behind it. What the log had between is gone:
+/// fillers take its place, unless nothing before it can be read or the gap is longer than a file. Then the queue begins
+/// anew, and so it does if it begins behind.
 pub(super) fn skip_to(queue: &Arc<ConsumeQueue>, offset: QueueOffset) -> io::Result<()> {
     let files = &*queue.files;
     let offset = offset.0;
@@ -78,7 +79,8 @@ pub(super) fn skip_to(queue: &Arc<ConsumeQueue>, offset: QueueOffset) -> io::Res
     }
     let _maintenance = files.maintenance.lock();
     let (min, next) = (queue.min_offset().0, queue.next_offset().0);
-    let anew = if min == next { files.file_of(offset) > next } else { offset - next > files.file_entries() };
+    let far = if min == next { files.file_of(offset) > next } else { offset - next > files.file_entries() };
+    let anew = offset < min || far;
     if anew {
         restart(files, queue, files.file_of(offset))?;
     } else {

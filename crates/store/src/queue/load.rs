@@ -68,7 +68,7 @@ impl Loader<'_> {
             return Ok(None);
         };
         let extent = match parts.first() {
-            Some(first) => self.extent(first, &last, held).map_err(|e| failed(&first.path, e))?,
+            Some(first) => self.extent(first, &last).map_err(|e| failed(&first.path, e))?,
             None => Extent::EMPTY,
         };
         Ok(Some(Found { topic: Arc::clone(topic), id, extent, gap }))
@@ -131,7 +131,7 @@ impl Loader<'_> {
         Ok(None)
     }
 
-    fn extent(&self, first: &Part, last: &Tip, held: Option<Held>) -> io::Result<Extent> {
+    fn extent(&self, first: &Part, last: &Tip) -> io::Result<Extent> {
         let next = last.first + last.entries;
         let last_end = if last.entries > 0 { last.entry(last.entries - 1)?.end() } else { PhyOffset(0) };
         let head = if first.first == last.first {
@@ -145,15 +145,11 @@ impl Loader<'_> {
         } else {
             0
         };
-        let mut min = first.first + fillers;
-        // Offsets of removed messages that are still in the file need no looking up again.
-        if let Some(held) = held.filter(|held| held.min > min && held.min <= next) {
-            min = held.min;
-        }
+        let min = first.first + fillers;
         let first_phy = if min == next {
             PhyOffset(i64::MAX)
-        } else if min < head.first + head.entries {
-            head.entry(min - head.first)?.phy_offset
+        } else if fillers < head.entries {
+            head.entry(fillers)?.phy_offset
         } else {
             // In a file between the first and the last: looked up when old messages are removed.
             PhyOffset(0)

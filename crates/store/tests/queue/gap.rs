@@ -61,6 +61,20 @@ fn behind_a_long_gap_a_queue_begins_anew() {
     check_holds(&load(&files).get(TOPIC, QueueId(0)).unwrap(), 1_000_007..1_000_020);
 }
 
+/// A crash may take the name of a queue's first file and leave that of the second.
+#[test]
+fn a_queue_that_lost_its_first_file_begins_anew() {
+    let files = FaultFiles::new();
+    stored(&files, 25);
+    files.remove_file(&queue_file(0, 0)).unwrap();
+    let table = load(&files);
+    check_holds(&table.get(TOPIC, QueueId(0)).unwrap(), 10..25);
+    assert_eq!(replay(&table, 3..25), 22);
+    check_holds(&table.get(TOPIC, QueueId(0)).unwrap(), 3..25);
+    table.sync().unwrap();
+    check_holds(&load(&files).get(TOPIC, QueueId(0)).unwrap(), 3..25);
+}
+
 #[test]
 fn offsets_that_no_queue_can_have_are_refused() {
     let table = load(&FaultFiles::new());
