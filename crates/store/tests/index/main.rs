@@ -1,5 +1,7 @@
 //! The key index over files in memory: what is found, in which order, and after which accidents.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may, too")]
+
 mod crash;
 mod damage;
 mod query;

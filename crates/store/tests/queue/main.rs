@@ -1,5 +1,7 @@
 //! Consume queues over files in memory: what is written, found again, cut and missed.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may, too")]
+
 mod crash;
 mod gap;
 mod load;
