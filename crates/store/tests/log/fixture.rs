@@ -90,7 +90,7 @@ pub fn fill(store: &Store, topic: &str, count: usize) {
 
 pub fn read(store: &Store, topic: &str, queue: i32, from: i64) -> (ReadResult, Vec<String>) {
     let queue = store.queue_or_create(topic, QueueId(queue));
-    let limits = ReadLimits { count_max: 1000, bytes_max: 1 << 20, scan_max: 10_000 };
+    let limits = ReadLimits { count_max: 100_000, bytes_max: 64 << 20, scan_max: 100_000 };
     let mut out = Vec::new();
     let result =
         store.read(&queue, QueueOffset(from), limits, &NoFilter, ReadMode::Blocking, &mut out).unwrap();

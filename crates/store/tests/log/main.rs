@@ -11,4 +11,5 @@ mod open;
 mod recovery;
 mod retention;
 mod time;
+mod together;
 mod topics;
