@@ -218,7 +218,7 @@ impl Reading<'_> {
 
 /// Filler entries stand for records that the log had lost before the queue was built, and point nowhere.
 fn is_record(entry: &QueueEntry) -> bool {
-    entry.phy_offset.0 >= 0 && entry.bytes > 0 && entry.bytes < RECORD_BYTES_MAX
+    entry.is_valid() && !entry.is_filler()
 }
 
 /// Whether the bytes are records that know where they lie: an entry out of place must not hand out rubbish.
@@ -255,7 +255,10 @@ impl Core {
             return Ok(None);
         }
         let size = int(&head, offset::TOTAL_SIZE);
-        if size < head.len() as i32 || size >= RECORD_BYTES_MAX || long(&head, offset::PHY_OFFSET) != at.0 {
+        if size < head.len() as i32
+            || i64::from(size) > self.log.segments.file_bytes()
+            || long(&head, offset::PHY_OFFSET) != at.0
+        {
             return Ok(None);
         }
         let mut bytes = vec![0; size as usize];
