@@ -45,17 +45,14 @@ impl Checkpoint {
         }
     }
 
-    /// Replaces what the file says. The fields lie in one sector, which a disk writes as a whole.
+    /// Replaces what the file says. The fields lie in one sector, which a disk writes as a whole. Where the file is
+    /// new, its directory has yet to be synced.
     pub fn write(&self, files: &dyn FileSystem, path: &Path) -> io::Result<()> {
         let file = files.open(path, OpenMode::Create)?;
         let mut bytes = [0; FILE_BYTES];
         bytes[..FIELDS * 8].copy_from_slice(&self.encode());
         file.write_all_at(&[&bytes], 0)?;
-        file.sync()?;
-        match path.parent() {
-            Some(dir) => files.sync_dir(dir),
-            None => Ok(()),
-        }
+        file.sync()
     }
 
     /// Everything stored up to this time is in log and queues, by the times alone.

@@ -60,6 +60,8 @@ pub(crate) fn open(
     let parts = Parts { log, queues, index, last: recovered.last };
     let core = Core::new(files, clock, options, parts);
     core.checkpoint().map_err(at(&root))?;
+    // The names of `abort` and of a new checkpoint are on the disk before the first message is.
+    core.files.sync_dir(&root).map_err(at(&root))?;
     Ok(Opened { core, report: recovered.report, lock })
 }
 
@@ -108,9 +110,7 @@ fn write_abort(files: &dyn FileSystem, root: &Path) -> Result<(), OpenError> {
         let pid = std::process::id().to_string();
         let file = files.open(&path, OpenMode::Create)?;
         file.set_len(0)?;
-        file.write_all_at(&[pid.as_bytes()], 0)?;
-        file.sync()?;
-        files.sync_dir(root)
+        file.write_all_at(&[pid.as_bytes()], 0)
     };
     write().map_err(at(&path))
 }

@@ -10,9 +10,8 @@ use std::io;
 
 /// Entries looked at in one go.
 const ENTRIES_MAX: usize = 64;
-/// The largest record that is read: the entry's length is bounded before a buffer is made for it. Above the
-/// largest body that can be configured.
-const RECORD_BYTES_MAX: i32 = 1 << 30;
+/// Records above it must say themselves how long they are before a buffer is made for them.
+const TRUSTED_BYTES_MAX: usize = 1 << 20;
 
 /// A read in progress.
 struct Reading<'a> {
@@ -176,9 +175,34 @@ impl Reading<'_> {
         }
         let cold_at = self.flush_run()?;
         if cold_at.is_none() {
+            if bytes > TRUSTED_BYTES_MAX {
+                match self.says_length(at, bytes) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.removed = true;
+                        return Ok(None);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Some(offset)),
+                    Err(error) => return Err(error),
+                }
+            }
             self.run = Some(Run { at, bytes, records: 1, first: offset });
         }
         Ok(cold_at)
+    }
+
+    /// Whether a record of this length lies there.
+    fn says_length(&self, at: i64, bytes: usize) -> io::Result<bool> {
+        let mut head = [0; offset::SYS_FLAG];
+        match self.core.log.read_files(&mut head, at, self.mode) {
+            Ok(()) => {
+                Ok(int(&head, offset::TOTAL_SIZE) as usize == bytes && long(&head, offset::PHY_OFFSET) == at)
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads the records that wait for it. Those that are gone are left out.
@@ -201,7 +225,9 @@ impl Reading<'_> {
                 );
                 self.leave_out(start)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.leave_out(start),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
+                self.leave_out(start)
+            }
             Err(error) => {
                 self.out.truncate(start);
                 if error.kind() == io::ErrorKind::WouldBlock { Ok(Some(run.first)) } else { Err(error) }

@@ -19,6 +19,15 @@ pub(crate) fn queue_dir(root: &Path, topic: &str, id: QueueId) -> io::Result<Pat
     Ok(topic_dir(root, topic)?.join(id.to_string()))
 }
 
+/// Whether there can be such a queue; an error of kind `InvalidInput` if not.
+pub(crate) fn check(topic: &str, id: QueueId) -> io::Result<()> {
+    if id.0 < 0 {
+        let text = format!("the topic {topic:?} can't have a queue {id}");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    topic_dir(Path::new(""), topic).map(drop)
+}
+
 /// The name of the file whose first byte is the queue's byte `start`.
 pub(crate) fn file_name(start: u64) -> String {
     format!("{start:020}")

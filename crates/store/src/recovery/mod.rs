@@ -46,6 +46,7 @@ pub(crate) struct Recovered {
 impl Recovery<'_> {
     pub fn run(&self) -> Result<Recovered, OpenError> {
         let start = self.start();
+        let queues_before = self.queues.topics().len();
         if self.crashed {
             // Entries behind are replayed: after a loss of power a file may end in anything.
             self.queues_done(self.queues.truncate(PhyOffset(start.whole_until)))?;
@@ -68,7 +69,7 @@ impl Recovery<'_> {
             scanned_bytes: (end.at - from).max(0) as u64,
             redispatched,
             cut: end.damage.map(|damage| (PhyOffset(end.at), damage)),
-            rebuilt_queues: self.queues.incomplete().len() as u64,
+            rebuilt_queues: self.count_rebuilt(queues_before),
         };
         Ok(Recovered { end: end.at, last, report })
     }
@@ -89,6 +90,13 @@ impl Recovery<'_> {
             index_end: self.index.map(|index| index.end().0),
         };
         start::find(&known, &mut |start| self.first_record(start))
+    }
+
+    fn count_rebuilt(&self, topics_before: usize) -> u64 {
+        if topics_before > 0 {
+            return self.queues.incomplete().len() as u64;
+        }
+        self.queues.topics().iter().map(|topic| self.queues.queues(topic).len() as u64).sum()
     }
 
     /// The first record of a file. What can't be read isn't there: reading it again will say why.

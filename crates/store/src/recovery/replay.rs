@@ -4,7 +4,7 @@ use crate::core::LastRecord;
 use crate::dispatch::{Tombstone, queue_entry, record_hashes};
 use crate::index::{IndexKey, KeyIndex};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
-use crate::queue::{ConsumeQueue, QueueTable};
+use crate::queue::{ConsumeQueue, QueueTable, names};
 use roxmq_protocol::record::Record;
 use std::io;
 use std::sync::Arc;
@@ -51,8 +51,7 @@ impl<'a> Replay<'a> {
             self.redispatched += 1;
         }
         if let Some(tombstone) = Tombstone::read(record) {
-            self.queue = None;
-            self.queues.remove_topic(tombstone.topic)?;
+            self.bury(tombstone)?;
         }
         self.take_keys(record)?;
         (self.last_start, self.last_time) = (record.phy_offset, record.store_timestamp);
@@ -76,17 +75,43 @@ impl<'a> Replay<'a> {
         Ok(self.redispatched)
     }
 
+    /// True if the queue lacked it. A record's CRC doesn't cover its header: one that says impossible things of its
+    /// queue is left out of it, and the log goes on.
     fn enter(&mut self, record: &Record<'_>) -> io::Result<bool> {
-        match queue_entry(record, self.delay_levels_ms) {
-            Some(entry) => self.queue_of(record).replay(QueueOffset(record.queue_offset), entry),
-            None => Ok(false),
+        let Some(entry) = queue_entry(record, self.delay_levels_ms) else { return Ok(false) };
+        let entered = match self.queue_of(record) {
+            Ok(queue) => queue.replay(QueueOffset(record.queue_offset), entry),
+            Err(error) => Err(error),
+        };
+        match entered {
+            Err(error) if is_impossible(&error) => {
+                tracing::warn!(%error, position = record.phy_offset, "a record that can't be in any queue is left out");
+                Ok(false)
+            }
+            result => result,
         }
     }
 
-    fn queue_of(&mut self, record: &Record<'_>) -> &Arc<ConsumeQueue> {
+    fn queue_of(&mut self, record: &Record<'_>) -> io::Result<&Arc<ConsumeQueue>> {
         let id = QueueId(record.queue_id);
         let same = self.queue.take().filter(|queue| queue.id() == id && queue.topic() == record.topic);
-        self.queue.insert(same.unwrap_or_else(|| self.queues.get_or_create(record.topic, id)))
+        let queue = match same {
+            Some(queue) => queue,
+            None => {
+                names::check(record.topic, id)?;
+                self.queues.get_or_create(record.topic, id)
+            }
+        };
+        Ok(self.queue.insert(queue))
+    }
+
+    fn bury(&mut self, tombstone: Tombstone<'_>) -> io::Result<()> {
+        self.queue = None;
+        match self.queues.remove_topic(tombstone.topic) {
+            // A topic without a directory had no queues.
+            Err(error) if is_impossible(&error) => Ok(()),
+            result => result,
+        }
     }
 
     fn take_keys(&mut self, record: &Record<'_>) -> io::Result<()> {
@@ -106,4 +131,8 @@ impl<'a> Replay<'a> {
         self.keys.clear();
         if index.pending() > UNWRITTEN_MAX { index.flush() } else { Ok(()) }
     }
+}
+
+fn is_impossible(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
 }

@@ -180,3 +180,17 @@ fn a_log_without_keys_isnt_read_from_its_start_each_time() {
         store.shutdown().unwrap();
     }
 }
+
+/// A record's CRC covers its body only. A flipped bit of the header made the queue impossible, and the store with it.
+#[test]
+fn a_record_of_an_impossible_queue_is_left_out() {
+    for (at, bytes) in [(12, [0xFF; 4]), (20, [0xFF; 4])] {
+        let (_fixture, store, report) = reopen(true, |fixture, _| {
+            std::fs::remove_dir_all(fixture.path("consumequeue")).unwrap_or_default();
+            overwrite_at(fixture, at, &bytes);
+        });
+        assert_eq!(report.cut, None);
+        let (result, _) = read(&store, "T", 0, 1);
+        assert_eq!((result.count, result.max_offset.0), (199, 200));
+    }
+}
