@@ -4,12 +4,20 @@ use crate::send::IndexKeys;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::name;
-use roxmq_protocol::record::Record;
+use roxmq_protocol::record::{Record, RecordError, TooLong};
 use roxmq_store::{Millis, NewMessage, QueueId};
 
 /// Why a record of the schedule topic is passed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoTarget {
+pub(super) enum Undeliverable {
+    #[error("the log no longer has it")]
+    Gone,
+    #[error(transparent)]
+    Broken(#[from] RecordError),
+    #[error("its topic {0} was deleted")]
+    Deleted(String),
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
     #[error("it has no property {0} that says where it goes")]
     Missing(&'static str),
     #[error("it goes to {0}, where delayed messages can't")]
@@ -18,12 +26,12 @@ pub(super) enum NoTarget {
 
 /// Where the message goes. The properties stay as they are, as with the Java server, so that they still tell
 /// which level it waited at.
-pub(super) fn target<'a>(record: &Record<'a>) -> Result<(&'a str, QueueId), NoTarget> {
-    let topic = record.properties.get(name::REAL_TOPIC).ok_or(NoTarget::Missing(name::REAL_TOPIC))?;
+pub(super) fn target<'a>(record: &Record<'a>) -> Result<(&'a str, QueueId), Undeliverable> {
+    let topic = record.properties.get(name::REAL_TOPIC).ok_or(Undeliverable::Missing(name::REAL_TOPIC))?;
     let queue_id = record.properties.get(name::REAL_QUEUE_ID).and_then(|id| id.parse().ok());
-    let queue_id = queue_id.filter(|id| *id >= 0).ok_or(NoTarget::Missing(name::REAL_QUEUE_ID))?;
+    let queue_id = queue_id.filter(|id| *id >= 0).ok_or(Undeliverable::Missing(name::REAL_QUEUE_ID))?;
     if names::is_not_for_sends(topic) || topic == roxmq_store::STATE_TOPIC {
-        return Err(NoTarget::Reserved(topic.to_owned()));
+        return Err(Undeliverable::Reserved(topic.to_owned()));
     }
     Ok((topic, QueueId(queue_id)))
 }
@@ -87,17 +95,20 @@ mod tests {
 
     #[test]
     fn the_target_is_in_the_properties() {
-        let check = |properties: &str, expected: Result<(&str, QueueId), NoTarget>| {
+        let check = |properties: &str, expected: Result<(&str, QueueId), Undeliverable>| {
             let bytes = record(properties);
             let record = Record::decode(&bytes).expect("a record");
             assert_eq!(target(&record), expected, "{properties}");
         };
         check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}3\u{2}", Ok(("T", QueueId(3))));
-        check("REAL_QID\u{1}3\u{2}", Err(NoTarget::Missing("REAL_TOPIC")));
-        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}-1\u{2}", Err(NoTarget::Missing("REAL_QID")));
-        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}x\u{2}", Err(NoTarget::Missing("REAL_QID")));
+        check("REAL_QID\u{1}3\u{2}", Err(Undeliverable::Missing("REAL_TOPIC")));
+        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}-1\u{2}", Err(Undeliverable::Missing("REAL_QID")));
+        check("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}x\u{2}", Err(Undeliverable::Missing("REAL_QID")));
         let half = names::TRANS_HALF_TOPIC;
-        check(&format!("REAL_TOPIC\u{1}{half}\u{2}REAL_QID\u{1}0"), Err(NoTarget::Reserved(half.to_owned())));
+        check(
+            &format!("REAL_TOPIC\u{1}{half}\u{2}REAL_QID\u{1}0"),
+            Err(Undeliverable::Reserved(half.to_owned())),
+        );
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //! How far each level is delivered is noted after the append of what was delivered, so a message may come twice
 //! after a crash and is never lost.
 
-use super::redelivery;
+use super::redelivery::{self, Undeliverable};
 use crate::Broker;
+use crate::topics::Topic;
 use parking_lot::{Condvar, Mutex};
 use roxmq_protocol::names;
 use roxmq_protocol::record::Record;
-use roxmq_store::{AppendBatch, ConsumeQueue, Millis, QueueEntry, QueueId, QueueOffset};
+use roxmq_store::{AppendBatch, AppendError, ConsumeQueue, Millis, QueueEntry, QueueId, QueueOffset};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::JoinHandle;
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 /// How many entries of a level are delivered with one append.
 const BATCH_MAX: usize = 64;
+/// And how many bytes, of which the last message may be beyond.
+const BATCH_BYTES_MAX: usize = 1 << 20;
 /// How long to wait after a failure before the same messages are tried again.
 const RETRY_MS: i64 = 1_000;
 /// The longest sleep; looking in vain once an hour costs nothing, and an overflow of the clock's types can't happen.
@@ -42,6 +45,8 @@ struct Level {
     delay_ms: i64,
     queue: Arc<ConsumeQueue>,
     next: QueueOffset,
+    /// The last attempt failed, which the log has been told.
+    failing: bool,
 }
 
 impl Schedule {
@@ -71,6 +76,10 @@ impl Schedule {
             self.state.lock().look_again = true;
             self.changed.notify_one();
         }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.state.lock().stop
     }
 
     /// Sleeps until the time, or until there may be something earlier. False when it is time to stop.
@@ -110,7 +119,7 @@ fn open_levels(broker: &Broker) -> Vec<Level> {
         queue.waiters.fetch_add(1, Ordering::SeqCst);
         let kept = broker.delay_offsets.get(level).unwrap_or(0);
         let next = QueueOffset(kept).clamp(queue.min_offset(), queue.max_offset().max(queue.min_offset()));
-        Level { level, delay_ms: levels.delay_ms(level), queue, next }
+        Level { level, delay_ms: levels.delay_ms(level), queue, next, failing: false }
     };
     (1..=levels.max()).map(open).collect()
 }
@@ -124,85 +133,98 @@ impl Level {
     /// Delivers everything that is due. Gives the time when to look again, if the queue holds more.
     fn deliver(&mut self, broker: &Broker, batch: &mut AppendBatch) -> Option<Millis> {
         loop {
-            self.next = self.next.max(self.queue.min_offset());
-            let entries = match broker.store.entries(&self.queue, self.next, BATCH_MAX) {
-                Ok(entries) => entries,
+            let looked = self.deliver_some(broker, batch);
+            if looked.is_ok() {
+                self.failing = false;
+            }
+            match looked {
+                Ok(Looked::Empty) => return None,
+                Ok(Looked::NotDue(due)) => return Some(due),
+                Ok(Looked::Delivered) if broker.schedule.is_stopping() => return None,
+                Ok(Looked::Delivered) => {}
                 Err(error) => {
-                    tracing::error!(level = self.level, offset = self.next.0, %error, "delayed messages can't be read; trying again");
-                    return Some(self.retry_at(broker));
+                    if !std::mem::replace(&mut self.failing, true) {
+                        let (level, offset) = (self.level, self.next.0);
+                        tracing::error!(level, offset, %error, "delayed messages can't be delivered; trying again");
+                    }
+                    return Some(Millis(broker.clock.now().0 + RETRY_MS));
                 }
-            };
-            if entries.is_empty() {
-                return None;
-            }
-            let now = broker.clock.now();
-            let due_at = |entry: &QueueEntry| redelivery::due(entry.tags_code, self.delay_ms, now);
-            let due = entries.iter().take_while(|entry| due_at(entry) <= now).count();
-            if due == 0 {
-                return Some(due_at(&entries[0]));
-            }
-            if !self.deliver_entries(broker, &entries[..due], batch) {
-                return Some(self.retry_at(broker));
             }
         }
     }
 
-    fn retry_at(&self, broker: &Broker) -> Millis {
-        Millis(broker.clock.now().0 + RETRY_MS)
-    }
-
-    /// All of the entries, or none; false to try them again.
-    fn deliver_entries(&mut self, broker: &Broker, entries: &[QueueEntry], batch: &mut AppendBatch) -> bool {
+    /// All of the next entries that are due, up to some limits, or none of them.
+    fn deliver_some(&mut self, broker: &Broker, batch: &mut AppendBatch) -> Result<Looked, DeliverError> {
+        self.next = self.next.max(self.queue.min_offset());
+        let entries = broker.store.entries(&self.queue, self.next, BATCH_MAX)?;
+        let now = broker.clock.now();
+        let due_at = |entry: &QueueEntry| redelivery::due(entry.tags_code, self.delay_ms, now);
+        let Some(first) = entries.first() else {
+            return Ok(Looked::Empty);
+        };
+        if due_at(first) > now {
+            return Ok(Looked::NotDue(due_at(first)));
+        }
         batch.clear();
-        for entry in entries {
-            if let Err(error) = self.take(broker, entry, batch) {
-                tracing::error!(level = self.level, phy_offset = entry.phy_offset.0, %error, "a delayed message can't be read; trying again");
-                return false;
+        let mut topics: Vec<(Arc<Topic>, u64)> = Vec::new();
+        let mut done = 0;
+        for entry in entries.iter().take_while(|entry| due_at(entry) <= now) {
+            let bytes_before = batch.bytes();
+            match self.push(broker, entry, batch)? {
+                Ok(topic) => topics.push((topic, (batch.bytes() - bytes_before) as u64)),
+                Err(reason) => {
+                    let (level, phy_offset) = (self.level, entry.phy_offset.0);
+                    tracing::warn!(level, phy_offset, %reason, "a delayed message is not delivered");
+                }
+            }
+            done += 1;
+            if batch.bytes() >= BATCH_BYTES_MAX {
+                break;
             }
         }
-        if !batch.is_empty()
-            && let Err(error) = broker.store.append(batch)
-        {
-            tracing::warn!(level = self.level, %error, "delayed messages can't be delivered; trying again");
-            return false;
+        if !batch.is_empty() {
+            broker.store.append(batch)?;
         }
-        self.next = QueueOffset(self.next.0 + entries.len() as i64);
+        for (topic, bytes) in topics {
+            broker.stats.put(&topic.stats, 1, bytes);
+        }
+        self.next = QueueOffset(self.next.0 + done);
         broker.delay_offsets.set(self.level, self.next.0);
-        true
+        Ok(Looked::Delivered)
     }
 
-    /// Puts the entry's message into the batch. What can't be delivered is passed over with a word in the log.
-    fn take(&self, broker: &Broker, entry: &QueueEntry, batch: &mut AppendBatch) -> std::io::Result<()> {
-        let lost = |reason: &dyn std::fmt::Display| {
-            tracing::warn!(level = self.level, phy_offset = entry.phy_offset.0, %reason, "a delayed message is not delivered");
-        };
+    /// Puts the entry's message into the batch, and gives its topic.
+    fn push(
+        &self,
+        broker: &Broker,
+        entry: &QueueEntry,
+        batch: &mut AppendBatch,
+    ) -> std::io::Result<Result<Arc<Topic>, Undeliverable>> {
         let Some(bytes) = broker.store.record(entry.phy_offset)? else {
-            lost(&"the log no longer has it");
-            return Ok(());
+            return Ok(Err(Undeliverable::Gone));
         };
-        let record = match Record::decode(&bytes) {
-            Ok(record) => record,
-            Err(error) => {
-                lost(&error);
-                return Ok(());
-            }
+        let mut push = || {
+            let record = Record::decode(&bytes)?;
+            let (topic, queue_id) = redelivery::target(&record)?;
+            let known = broker.topics.get(topic).ok_or_else(|| Undeliverable::Deleted(topic.to_owned()))?;
+            redelivery::with_message(&record, topic, queue_id, |message| batch.push(&broker.store, message))?;
+            Ok(known)
         };
-        let (topic, queue_id) = match redelivery::target(&record) {
-            Ok(target) => target,
-            Err(error) => {
-                lost(&error);
-                return Ok(());
-            }
-        };
-        if broker.topics.get(topic).is_none() {
-            lost(&format_args!("its topic {topic} was deleted"));
-            return Ok(());
-        }
-        redelivery::with_message(&record, topic, queue_id, |message| {
-            if let Err(error) = batch.push(&broker.store, message) {
-                lost(&error);
-            }
-        });
-        Ok(())
+        Ok(push())
     }
+}
+
+/// What there was at a level's position.
+enum Looked {
+    Empty,
+    NotDue(Millis),
+    Delivered,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum DeliverError {
+    #[error("reading the store failed: {0}")]
+    Read(#[from] std::io::Error),
+    #[error(transparent)]
+    Append(#[from] AppendError),
 }
