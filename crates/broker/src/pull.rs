@@ -24,6 +24,7 @@ use roxmq_store::files::ReadMode;
 use roxmq_store::read::{ReadResult, ReadStatus};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A buffer that one large message has blown up is not kept.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -92,8 +93,10 @@ fn read(
 ) -> std::io::Result<ReadResult> {
     RECORDS.with_borrow_mut(|records| {
         records.clear();
+        let before = Instant::now();
         let result =
             broker.store.read(&pull.queue, pull.position, pull.limits, &pull.filter, mode, records)?;
+        broker.stats.get_took(before.elapsed());
         with(&result, records);
         if records.capacity() > KEPT_BYTES_MAX {
             *records = Vec::new();

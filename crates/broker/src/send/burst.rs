@@ -18,6 +18,7 @@ use roxmq_protocol::request::send::SendHeader;
 use roxmq_remoting::{Connection, Output};
 use roxmq_store::{AppendBatch, PhyOffset};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Kept with its connection, so that its room is used again.
 pub(crate) struct SendBurst {
@@ -144,7 +145,10 @@ impl SendBurst {
         let Some(settings) = self.settings.take() else {
             return;
         };
-        match broker.store.append(&mut self.batch) {
+        let before = Instant::now();
+        let appended = broker.store.append(&mut self.batch);
+        broker.stats.put_took(before.elapsed(), self.batch.len() as u64);
+        match appended {
             Ok(end) => self.answer(broker, &settings.sender, connection, end, output),
             Err(error) => {
                 broker.stats.put_failed(self.batch.len() as u64);
