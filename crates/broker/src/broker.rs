@@ -2,7 +2,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::clients::Clients;
-use crate::config::{BrokerConfig, ConfigErrors, CurrentConfig};
+use crate::config::{BrokerConfig, ConfigErrors, CurrentConfig, Update};
 use crate::delay::{DelayLevels, Schedule};
 use crate::disk_work::DiskWork;
 use crate::groups::GroupTable;
@@ -19,6 +19,7 @@ use crate::stats::Stats;
 use crate::topics::TopicTable;
 use crate::upkeep;
 use parking_lot::Mutex;
+use roxmq_protocol::body::data_version::DataVersion;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
 use roxmq_store::{OpenError, RecoveryReport, Store};
@@ -84,6 +85,7 @@ pub struct Broker {
     pub(crate) state_log: Arc<StateLog>,
     pub(crate) snapshots: SnapshotWriter,
     config: Arc<CurrentConfig>,
+    config_version: Mutex<DataVersion>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -137,6 +139,7 @@ impl Broker {
             state_log,
             snapshots,
             config,
+            config_version: Mutex::default(),
             tasks: Mutex::default(),
         };
         let report =
@@ -177,8 +180,21 @@ impl Broker {
         self.config.get()
     }
 
-    pub(crate) fn set_config(&self, config: BrokerConfig) {
-        self.config.set(config);
+    /// Replaces the configuration by what `change` makes of it, one change at a time.
+    pub(crate) fn update_config<E>(
+        &self,
+        change: impl FnOnce(&BrokerConfig) -> Result<Update, E>,
+    ) -> Result<Update, E> {
+        let mut version = self.config_version.lock();
+        let update = change(&self.config())?;
+        self.config.set(update.config.clone());
+        *version = version.next(self.clock.now().0);
+        Ok(update)
+    }
+
+    /// Moves with every change of the configuration.
+    pub(crate) fn config_version(&self) -> DataVersion {
+        *self.config_version.lock()
     }
 
     /// Removes a topic with its offsets and queues for good.

@@ -1,6 +1,7 @@
 //! The requests that the broker answers: a line for each, with its handler and how it is run.
 
 use crate::Broker;
+use crate::admin;
 use crate::admin_clients as tools;
 use crate::clients::{heartbeat, inquiries, leaving};
 use crate::refusal::Refusal;
@@ -27,12 +28,14 @@ pub(crate) enum Handler {
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
     Disk(fn(&Broker, &Command) -> Result<Command, Refusal>),
+    /// As `Disk`, from the broker's own host only unless `roxmqAllowRemoteAdmin` says otherwise.
+    Operator(fn(&Broker, &Command) -> Result<Command, Refusal>),
     /// Waits for other processes, or has more to ask than its fields.
     Later(fn(Arc<Broker>, Arc<Connection>, Command) -> Answer),
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, Later, Now, Pull, Send};
+    use Handler::{Disk, Later, Now, Operator, Pull, Send};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
@@ -57,6 +60,25 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         CHECK_CLIENT_CONFIG => Now(inquiries::check_config),
         LOCK_BATCH_MQ => Now(lock_requests::lock),
         UNLOCK_BATCH_MQ => Now(lock_requests::unlock),
+
+        UPDATE_AND_CREATE_TOPIC => Now(admin::topics::update),
+        UPDATE_AND_CREATE_TOPIC_LIST => Now(admin::topics::update_list),
+        DELETE_TOPIC_IN_BROKER => Operator(admin::topics::delete),
+        GET_ALL_TOPIC_CONFIG => Disk(admin::topics::table),
+        GET_TOPIC_CONFIG => Now(admin::topics::show),
+        GET_SYSTEM_TOPIC_LIST_FROM_BROKER => Now(admin::system_topics::handle),
+        UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => Now(admin::groups::update),
+        UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => Now(admin::groups::update_list),
+        DELETE_SUBSCRIPTIONGROUP => Operator(admin::groups::delete),
+        GET_ALL_SUBSCRIPTIONGROUP_CONFIG => Disk(admin::groups::table),
+        GET_SUBSCRIPTIONGROUP_CONFIG => Now(admin::groups::show),
+        GET_BROKER_CONFIG => Disk(admin::broker_config::show),
+        UPDATE_BROKER_CONFIG => Operator(admin::broker_config::change),
+        GET_BROKER_RUNTIME_INFO => Disk(admin::runtime::handle),
+        VIEW_BROKER_STATS_DATA => Now(admin::broker_stats::handle),
+        CLEAN_EXPIRED_CONSUMEQUEUE => Operator(admin::cleaning::expired),
+        DELETE_EXPIRED_COMMITLOG => Operator(admin::cleaning::expired),
+        CLEAN_UNUSED_TOPIC => Operator(admin::cleaning::unused_topics),
 
         GET_CONSUMER_CONNECTION_LIST => Now(tools::connections::of_consumer_group),
         GET_PRODUCER_CONNECTION_LIST => Now(tools::connections::of_producer_group),

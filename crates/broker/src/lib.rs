@@ -1,5 +1,6 @@
 //! The broker: topics, groups and offsets over the store, a file for each request it answers.
 
+mod admin;
 mod admin_clients;
 mod admin_rights;
 mod arrivals;
@@ -18,6 +19,7 @@ mod pull;
 mod query;
 mod refusal;
 pub mod registration;
+mod replaced_file;
 pub mod resets;
 mod retry;
 mod send;

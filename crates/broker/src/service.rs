@@ -1,6 +1,7 @@
 //! The broker as the requests of a connection meet it.
 
 use crate::Broker;
+use crate::admin_rights;
 use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
 use crate::pull;
@@ -119,6 +120,10 @@ impl Service for BrokerService {
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));
             }
             Handler::Disk(handle) => self.answer_from_thread(connection, frame, handle),
+            Handler::Operator(handle) => match admin_rights::check(broker, connection) {
+                Ok(()) => self.answer_from_thread(connection, frame, handle),
+                Err(refusal) => output.reply(&frame.header, refusal.into_response()),
+            },
             Handler::Later(handle) => self.answer_later(connection, frame, handle),
         }
     }

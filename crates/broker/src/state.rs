@@ -17,7 +17,6 @@ mod writer;
 pub use delay_offsets::DelayOffsets;
 pub use roxmq_store::store::STATE_TOPIC;
 
-pub use config_file::ConfigFileError;
 pub use load::LoadError;
 pub use replay::ReplayError;
 pub use writer::WriteError;

@@ -3,12 +3,13 @@
 //! Never a silent empty start: what could not be read is reported, and what the queues and offsets tell of topics and
 //! groups is used.
 
-use super::config_file::{ConfigFileError, Found};
+use super::config_file::Found;
 use super::replay::{Positions, ReplayError, Tables, replay};
 use super::snapshot::{self, Snapshot};
 use super::writer::{SnapshotFiles, Versions};
 use super::{STATE_TOPIC, StateError};
 use crate::groups::SubscriptionGroupConfig;
+use crate::replaced_file::FileError;
 use crate::topics::topic_config;
 use roxmq_protocol::names;
 use roxmq_protocol::sys_flag::perm;
@@ -19,7 +20,7 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]
-    File(#[from] ConfigFileError),
+    File(#[from] FileError),
     #[error(transparent)]
     Replay(#[from] ReplayError),
     #[error(transparent)]

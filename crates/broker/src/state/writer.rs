@@ -1,11 +1,12 @@
 //! Writes the files of `config/` when their tables have changed.
 
 use super::StateLog;
-use super::config_file::{ConfigFile, ConfigFileError};
+use super::config_file::ConfigFile;
 use super::replay::Tables;
 use super::snapshot::{self, Groups, Snapshot};
 use crate::groups::DataVersion;
 use crate::offsets::GroupOffsets;
+use crate::replaced_file::FileError;
 use crate::topics::TopicConfig;
 use parking_lot::Mutex;
 use roxmq_store::files::FileSystem;
@@ -21,7 +22,7 @@ pub enum WriteError {
     #[error("flushing the log before the files of config/ are written failed: {0}")]
     Flush(#[from] io::Error),
     #[error(transparent)]
-    File(#[from] ConfigFileError),
+    File(#[from] FileError),
 }
 
 /// The files of a store.
@@ -96,11 +97,6 @@ impl SnapshotWriter {
             versions,
         };
         SnapshotWriter { files, written: Mutex::new(written) }
-    }
-
-    /// The versions of the files of offsets (requests 43 and 45 show them).
-    pub(crate) fn versions(&self) -> Versions {
-        self.written.lock().versions
     }
 
     /// Whether there is anything to write.

@@ -1,0 +1,155 @@
+//! Topics made, changed, deleted and shown: 17, 18, 215, 21, 351.
+
+use super::{answer, success, table_part, topic_attributes};
+use crate::Broker;
+use crate::refusal::Refusal;
+use crate::service::Caller;
+use crate::topics::{TopicConfig, TopicFilterType};
+use roxmq_protocol::body::attributes::{AttributeChanges, changes_of, parse_changes};
+use roxmq_protocol::body::topic_config::TopicConfigList;
+use roxmq_protocol::body::topic_table::TopicTableAndMapping;
+use roxmq_protocol::code::response;
+use roxmq_protocol::command::Command;
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::json::{FromJson, Map};
+use roxmq_protocol::names;
+use roxmq_protocol::request::topic::{CreateTopic, TablePart, TopicHeader};
+
+/// More queues than this nobody means; each costs memory in clients, too.
+const QUEUES_MAX: i32 = 65_536;
+/// Read, write, inherit, priority.
+const PERM_MAX: i32 = 15;
+
+/// Makes or changes a topic (17).
+pub(crate) fn update(broker: &Broker, caller: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
+    let header = CreateTopic::decode(&frame.header.ext)?;
+    let changes = parse_changes(header.attributes.as_deref().unwrap_or_default())?;
+    let filter_type = header.topic_filter_type.as_deref().map(TopicFilterType::from_name);
+    let config = TopicConfig {
+        attributes: Default::default(),
+        order: header.order,
+        perm: header.perm,
+        read_queue_nums: header.read_queue_nums,
+        topic_filter_type: filter_type.unwrap_or(TopicFilterType::SingleTag),
+        topic_name: header.topic.into_owned(),
+        topic_sys_flag: header.topic_sys_flag,
+        write_queue_nums: header.write_queue_nums,
+        extra: Map::new(),
+    };
+    put(broker, resolve(broker, config, &changes)?, caller)?;
+    Ok(success())
+}
+
+/// Makes or changes several topics (18): all of them, or none if one can't be.
+pub(crate) fn update_list(
+    broker: &Broker,
+    caller: &Caller<'_>,
+    frame: &Frame<'_>,
+) -> Result<Command, Refusal> {
+    let list = TopicConfigList::from_json_bytes(frame.body)?;
+    let mut resolved = Vec::new();
+    for config in list.topic_config_list {
+        let changes = changes_of(&config.attributes)?;
+        resolved.push(resolve(broker, config, &changes)?);
+    }
+    for config in resolved {
+        put(broker, config, caller)?;
+    }
+    Ok(success())
+}
+
+/// The configuration as it will be kept, if it may be.
+fn resolve(broker: &Broker, config: TopicConfig, changes: &AttributeChanges) -> Result<TopicConfig, Refusal> {
+    let topic = &config.topic_name;
+    names::check_topic(topic)?;
+    check_not_system(broker, topic)?;
+    let limits = [
+        ("readQueueNums", config.read_queue_nums, QUEUES_MAX),
+        ("writeQueueNums", config.write_queue_nums, QUEUES_MAX),
+        ("perm", config.perm, PERM_MAX),
+    ];
+    for (field, value, limit) in limits {
+        if !(0..=limit).contains(&value) {
+            return Err(Refusal::invalid(format!(
+                "{field} of topic {topic} should be from 0 to {limit} but is {value}"
+            )));
+        }
+    }
+    let known = broker.topics.get(topic);
+    let current = known.as_ref().map(|known| &known.attributes);
+    let attributes = topic_attributes::change(current, changes, broker.config().enable_mixed_message_type)?;
+    Ok(TopicConfig { attributes, ..config })
+}
+
+fn put(broker: &Broker, config: TopicConfig, caller: &Caller<'_>) -> Result<(), Refusal> {
+    if broker.topics.get(&config.topic_name).is_some_and(|known| known.config == config) {
+        return Ok(());
+    }
+    let topic = broker.topics.put(config)?;
+    tracing::info!(
+        topic = topic.topic_name,
+        read_queues = topic.read_queue_nums,
+        write_queues = topic.write_queue_nums,
+        perm = topic.perm,
+        caller = %caller.connection.remote(),
+        "a topic was made or changed"
+    );
+    Ok(())
+}
+
+/// Deletes a topic with everything that belongs to it (215). An unknown one may still have queues or offsets.
+pub(crate) fn delete(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+    let fields = request.ext_fields();
+    let topic = TopicHeader::decode(&fields)?.topic;
+    if topic.trim().is_empty() {
+        return Err(Refusal::invalid("The specified topic is blank."));
+    }
+    check_not_system(broker, &topic)?;
+    if broker.config().clear_retry_topic_when_delete_topic {
+        for group in broker.offsets.groups_of_topic(&topic) {
+            for retry in [format!("%RETRY%{group}+{topic}"), format!("%RETRY%{group}_{topic}")] {
+                if broker.topics.get(&retry).is_some() {
+                    broker.delete_topic(&retry)?;
+                }
+            }
+        }
+    }
+    broker.delete_topic(&topic)?;
+    tracing::info!(%topic, "a topic was deleted");
+    Ok(success())
+}
+
+fn check_not_system(broker: &Broker, topic: &str) -> Result<(), Refusal> {
+    if broker.config().validate_system_topic_when_update_topic && broker.topics.is_system(topic) {
+        return Err(Refusal::invalid(format!("The topic[{topic}] is conflict with system topic.")));
+    }
+    Ok(())
+}
+
+/// The table of topics, or a part of it (21).
+pub(crate) fn table(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+    let fields = request.ext_fields();
+    let part = TablePart::decode_topics(&fields)?;
+    let data_version = broker.topics.data_version();
+    let topics = broker.topics.all();
+    let range = table_part::range(&part, &broker.config(), data_version, topics.len())?;
+    let table = TopicTableAndMapping {
+        data_version,
+        topic_config_table: topics[range]
+            .iter()
+            .map(|topic| (topic.topic_name.clone(), topic.config.clone()))
+            .collect(),
+        ..TopicTableAndMapping::default()
+    };
+    Ok(answer(&table).with("totalTopicNum", topics.len()))
+}
+
+/// One topic's settings (351).
+pub(crate) fn show(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
+    let topic = TopicHeader::decode(&frame.header.ext)?.topic;
+    let Some(known) = broker.topics.get(&topic) else {
+        let remark = format!("No topic in this broker. topic: {topic}");
+        return Err(Refusal::new(response::TOPIC_NOT_EXIST, remark));
+    };
+    Ok(answer(&known.config.clone().with_mapping(None)))
+}
