@@ -16,7 +16,7 @@ use crate::state::StateError;
 use roxmq_protocol::body::attributes::AttributeError;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
-use roxmq_protocol::json::{JsonError, ToJson};
+use roxmq_protocol::json::ToJson;
 use roxmq_protocol::names::NameError;
 
 fn success() -> Command {

@@ -14,6 +14,9 @@ mod replay;
 mod snapshot;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use delay_offsets::DelayOffsets;
 pub use roxmq_store::store::STATE_TOPIC;
 

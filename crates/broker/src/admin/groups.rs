@@ -73,6 +73,10 @@ fn put(broker: &Broker, config: SubscriptionGroupConfig, caller: &Caller<'_>) ->
 pub(crate) fn delete(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
     let fields = request.ext_fields();
     let header = DeleteGroup::decode(&fields)?;
+    if names::is_system_group(&header.group_name) {
+        let remark = format!("The group[{}] is one of the system's and can't be deleted.", header.group_name);
+        return Err(Refusal::invalid(remark));
+    }
     broker.delete_group(&header.group_name, header.clean_offset)?;
     tracing::info!(group = %header.group_name, clean_offset = header.clean_offset, "a group was deleted");
     Ok(success())

@@ -39,6 +39,20 @@ fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
+fn what_is_not_there_yet_is_not_ignored() {
+    for text in [
+        "aclEnable=true",
+        "authenticationEnabled=true",
+        "brokerRole=SLAVE\nbrokerId=1",
+        "enableControllerMode=true",
+    ] {
+        let ConfigErrors(errors) = read(text).expect_err(text);
+        assert_eq!(errors.len(), 1, "{errors:?}");
+    }
+    assert!(read("aclEnable=false").is_ok());
+}
+
+#[test]
 fn unknown_keys_are_kept_and_named_with_a_hint() {
     let (config, notes) =
         read("flushDiskTyp=SYNC_FLUSH\nsendMessageThreadPoolNums=8\nqqqqqqqqqqqq=1").expect("no error");

@@ -18,6 +18,7 @@ impl BrokerConfig {
         self.check_names(&mut faults);
         self.check_limits(&mut faults);
         self.check_store(&mut faults);
+        self.check_unavailable(&mut faults);
         faults.0
     }
 
@@ -40,6 +41,26 @@ impl BrokerConfig {
         if self.broker_id < 0 || (self.broker_role == BrokerRole::Slave && self.broker_id == 0) {
             faults
                 .add(format!("brokerId is {}; a master has 0 and a slave a number above it", self.broker_id));
+        }
+    }
+
+    /// What somebody relies on must not be ignored in silence.
+    fn check_unavailable(&self, faults: &mut Faults) {
+        for key in ["aclEnable", "authenticationEnabled", "authorizationEnabled"] {
+            if self.others.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+                faults.add(format!(
+                    "{key} is true, but this server has no access control yet: it would be open to everybody. \
+                     Take the key out only if the network protects it"
+                ));
+            }
+        }
+        for key in ["enableControllerMode", "enableDLegerCommitLog"] {
+            if self.others.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+                faults.add(format!("{key} is true, but this server has no replication yet"));
+            }
+        }
+        if self.broker_role == BrokerRole::Slave {
+            faults.add("brokerRole is SLAVE, but this server has no replication yet".to_owned());
         }
     }
 
