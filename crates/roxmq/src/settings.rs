@@ -1,0 +1,45 @@
+//! Where settings come from: the file of `-c`, then each `--set`, in the Java server's keys.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use roxmq_protocol::properties_text;
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, Default, Args)]
+pub struct Settings {
+    /// A configuration file in the Java server's properties format.
+    #[arg(short = 'c', long = "config", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A configuration key, over what the file says; may be given many times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Settings {
+    /// Keys and values in order; of a key given twice the last counts.
+    pub fn pairs(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let mut pairs = Vec::new();
+        if let Some(path) = &self.config {
+            let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            pairs = properties_text::parse(&String::from_utf8_lossy(&text));
+        }
+        for setting in &self.set {
+            let Some((key, value)) = setting.split_once('=') else {
+                bail!("'--set {setting}' is not KEY=VALUE");
+            };
+            pairs.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+        Ok(pairs)
+    }
+
+    pub fn file(&self) -> Option<&PathBuf> {
+        self.config.as_ref()
+    }
+}
+
+/// Sets a key unless the settings have it.
+pub fn set_default(pairs: &mut Vec<(String, String)>, key: &str, value: impl ToString) {
+    if !pairs.iter().any(|(known, _)| known == key) {
+        pairs.push((key.to_owned(), value.to_string()));
+    }
+}
