@@ -1,7 +1,15 @@
 //! `roxmq`: RocketMQ as one binary. Each subcommand is a module; this file names them and turns errors into exit codes.
 
 mod bench;
+mod broker;
 mod cli;
+mod dev;
+mod log;
+mod namesrv;
+mod node;
+mod server;
+mod settings;
+mod store_check;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::Args;
+use roxmq_broker::BrokerConfig;
 use roxmq_protocol::properties_text;
 use std::path::PathBuf;
 
@@ -41,5 +42,28 @@ impl Settings {
 pub fn set_default(pairs: &mut Vec<(String, String)>, key: &str, value: impl ToString) {
     if !pairs.iter().any(|(known, _)| known == key) {
         pairs.push((key.to_owned(), value.to_string()));
+    }
+}
+
+/// The home directory, for paths that nobody configured.
+pub fn home() -> anyhow::Result<PathBuf> {
+    std::env::home_dir().context("the home directory isn't known; set HOME, or give --store")
+}
+
+/// A broker's configuration. What doesn't stop it is logged; what does is reported all at once.
+pub fn broker_config(pairs: &[(String, String)], file: Option<&PathBuf>) -> anyhow::Result<BrokerConfig> {
+    let (mut config, notices) = BrokerConfig::from_properties(&home()?, pairs)?;
+    for notice in notices {
+        tracing::warn!("{notice}");
+    }
+    config.config_file = file.cloned();
+    Ok(config)
+}
+
+/// A port of one of the keys that the binary itself knows.
+pub fn port(pairs: &[(String, String)], key: &str, default: u16) -> anyhow::Result<u16> {
+    match pairs.iter().rev().find(|(known, _)| known == key) {
+        Some((_, value)) => value.trim().parse().with_context(|| format!("{key} is '{value}', which is not a port")),
+        None => Ok(default),
     }
 }

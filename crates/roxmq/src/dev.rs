@@ -1,0 +1,74 @@
+//! `roxmq dev`: a server for tests. A temporary store, one port for everything, nothing left behind.
+
+use crate::node::{self, Advertised, Combined, DialledAddress};
+use crate::settings::{Settings, set_default};
+use anyhow::Context;
+use clap::Args;
+use roxmq_broker::RemoteNameServers;
+use roxmq_namesrv::{Namesrv, NamesrvConfig};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    settings: Settings,
+    /// The port for name server and broker alike; a free one if not given.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+}
+
+/// Small files: a test writes little, and they are removed with the store.
+const COMMIT_LOG_FILE_BYTES: u64 = 64 << 20;
+
+pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let started = Instant::now();
+    crate::log::start();
+    // The directory goes when this is dropped, after the broker has closed its store.
+    let directory = tempfile::Builder::new().prefix("roxmq-dev-").tempdir().context("no temporary directory")?;
+    let port = if arguments.port == 0 { free_port()? } else { arguments.port };
+    let mut pairs = arguments.settings.pairs()?;
+    pairs.push(("storePathRootDir".to_owned(), directory.path().display().to_string()));
+    pairs.push(("listenPort".to_owned(), port.to_string()));
+    set_default(&mut pairs, "bindAddress", Ipv4Addr::LOCALHOST);
+    set_default(&mut pairs, "brokerName", "broker-a");
+    set_default(&mut pairs, "mappedFileSizeCommitLog", COMMIT_LOG_FILE_BYTES);
+    set_default(&mut pairs, "maxHashSlotNum", 50_000);
+    set_default(&mut pairs, "maxIndexNum", 200_000);
+    let config = crate::settings::broker_config(&pairs, None)?;
+    let bind = node::bind_address(&config.bind_address)?;
+    let advertised = node::advertised(config.broker_ip, bind, port);
+    node::runtime()?.block_on(serve(config, bind, advertised, started))
+}
+
+async fn serve(
+    config: roxmq_broker::BrokerConfig,
+    bind: IpAddr,
+    advertised: Advertised,
+    started: Instant,
+) -> anyhow::Result<ExitCode> {
+    let port = config.listen_port;
+    let namesrv_config = NamesrvConfig::new(&config.store_path_root_dir);
+    let namesrv = Namesrv::with_addresses(namesrv_config, Arc::new(DialledAddress { own: advertised }))?;
+    let name_servers = Arc::new(RemoteNameServers::new(&SocketAddr::new(bind, port).to_string()));
+    let (broker, _) = node::open_broker(config, name_servers, advertised.addr)?;
+    let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
+    let server = node::listen(bind, &[port], Arc::new(combined)).await?;
+    let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
+    broker.run();
+    println!("ready {} ({:.0} ms)", advertised.addr, started.elapsed().as_secs_f64() * 1000.0);
+
+    node::stop_signal().await?;
+    node::stop(server, Some(broker)).await;
+    namesrv.shutdown();
+    maintenance.await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A port that is free now. Another process may take it before we do; then starting fails and says so.
+fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
+    Ok(listener.local_addr()?.port())
+}

@@ -1,0 +1,93 @@
+//! A process that serves: sockets in front of a name server, a broker or both, from start to ordered stop.
+
+mod addresses;
+mod banner;
+mod combined;
+
+pub use addresses::{Advertised, DialledAddress, advertised};
+pub use banner::Banner;
+pub use combined::Combined;
+
+use anyhow::{Context, bail};
+use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, NameServers, StartReport};
+use roxmq_remoting::{Server, ServerOptions, Service};
+use roxmq_store::clock::SystemClock;
+use roxmq_store::files::OsFiles;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How long connections may take to finish what is in flight when the process stops.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+}
+
+/// Opens the broker's store; no socket is open yet, so nobody sees a broker that still recovers.
+pub fn open_broker(
+    config: BrokerConfig,
+    name_servers: Arc<dyn NameServers>,
+    advertised: SocketAddr,
+) -> anyhow::Result<(Arc<Broker>, StartReport)> {
+    let opened = Broker::open(BrokerOptions {
+        config,
+        files: Arc::new(OsFiles),
+        clock: Arc::new(SystemClock),
+        name_servers,
+        advertised,
+    })?;
+    for repair in &opened.1.repairs {
+        tracing::warn!("{repair}");
+    }
+    Ok(opened)
+}
+
+/// Listens on the ports of an address, all serving the same.
+pub async fn listen<S: Service>(bind: IpAddr, ports: &[u16], service: Arc<S>) -> anyhow::Result<Server> {
+    let listen: Vec<SocketAddr> = ports.iter().map(|port| SocketAddr::new(bind, *port)).collect();
+    let shown = listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let options = ServerOptions { listen, ..ServerOptions::default() };
+    Server::start(options, service).await.with_context(|| format!("cannot listen on {shown}"))
+}
+
+/// Waits for the signal that ends the process.
+pub async fn stop_signal() -> anyhow::Result<&'static str> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    })
+}
+
+/// Stops in order: no new connections, the broker leaves the name servers and answers who waits, what is in flight
+/// is finished, connections close, the store closes.
+pub async fn stop(server: Server, broker: Option<Arc<Broker>>) {
+    server.stop_accepting();
+    if let Some(broker) = &broker {
+        broker.leave().await;
+    }
+    server.shutdown(STOP_GRACE).await;
+    if let Some(broker) = broker {
+        broker.shutdown().await;
+    }
+}
+
+/// The ports of a broker: its own, and the fast one two below.
+pub fn broker_ports(config: &BrokerConfig) -> anyhow::Result<[u16; 2]> {
+    let port = config.listen_port;
+    let Some(fast) = port.checked_sub(2).filter(|fast| *fast > 0) else {
+        bail!("listenPort is {port}; the fast port is two below it, so it must be at least 3");
+    };
+    Ok([port, fast])
+}
+
+pub fn bind_address(text: &str) -> anyhow::Result<IpAddr> {
+    text.parse().with_context(|| format!("bindAddress is '{text}', which is not an IP address"))
+}
+
+pub fn service(broker: &Arc<Broker>) -> BrokerService {
+    BrokerService::new(Arc::clone(broker))
+}
