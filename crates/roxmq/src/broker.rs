@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use roxmq_broker::{BrokerConfig, RemoteNameServers};
 use std::net::IpAddr;
+use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,11 +37,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
     let bind = node::bind_address(&config.bind_address)?;
     let advertised = node::advertised(config.broker_ip, bind, config.listen_port);
-    node::runtime()?.block_on(serve(config, bind, advertised, started))
+    let options = node::server_options(&pairs)?;
+    node::runtime()?.block_on(serve(config, options, bind, advertised, started))
 }
 
 async fn serve(
     config: BrokerConfig,
+    options: ServerOptions,
     bind: IpAddr,
     advertised: Advertised,
     started: Instant,
@@ -52,7 +55,7 @@ async fn serve(
     banner.row("name servers", config.namesrv_addr.clone());
     let name_servers = Arc::new(RemoteNameServers::new(&config.namesrv_addr));
     let (broker, report) = node::open_broker(config, name_servers, advertised.addr)?;
-    let server = node::listen(bind, &ports, Arc::new(node::service(&broker))).await?;
+    let server = node::listen(options, bind, &ports, Arc::new(node::service(&broker))).await?;
     broker.run();
     banner.reach(advertised);
     banner.store(&root, &report.store);

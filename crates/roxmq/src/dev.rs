@@ -7,6 +7,7 @@ use clap::Args;
 use roxmq_broker::RemoteNameServers;
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,11 +41,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let config = crate::settings::broker_config(&pairs, None)?;
     let bind = node::bind_address(&config.bind_address)?;
     let advertised = node::advertised(config.broker_ip, bind, port);
-    node::runtime()?.block_on(serve(config, bind, advertised, started))
+    let options = node::server_options(&pairs)?;
+    node::runtime()?.block_on(serve(config, options, bind, advertised, started))
 }
 
 async fn serve(
     config: roxmq_broker::BrokerConfig,
+    options: ServerOptions,
     bind: IpAddr,
     advertised: Advertised,
     started: Instant,
@@ -55,7 +58,7 @@ async fn serve(
     let name_servers = Arc::new(RemoteNameServers::new(&SocketAddr::new(bind, port).to_string()));
     let (broker, _) = node::open_broker(config, name_servers, advertised.addr)?;
     let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
-    let server = node::listen(bind, &[port], Arc::new(combined)).await?;
+    let server = node::listen(options, bind, &[port], Arc::new(combined)).await?;
     let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
     broker.run();
     println!("ready {} ({:.0} ms)", advertised.addr, started.elapsed().as_secs_f64() * 1000.0);

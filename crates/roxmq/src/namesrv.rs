@@ -4,6 +4,7 @@ use crate::node::{self, Banner};
 use crate::settings::Settings;
 use clap::Args;
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
+use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,14 +26,15 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if let Some(file) = arguments.settings.file() {
         config.config_store_path = file.clone();
     }
-    node::runtime()?.block_on(serve(config, started))
+    let options = node::server_options(&pairs)?;
+    node::runtime()?.block_on(serve(config, options, started))
 }
 
-async fn serve(config: NamesrvConfig, started: Instant) -> anyhow::Result<ExitCode> {
+async fn serve(config: NamesrvConfig, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
     let bind = node::bind_address(&config.bind_address)?;
     let port = config.listen_port;
     let namesrv = Namesrv::new(config)?;
-    let server = node::listen(bind, &[port], Arc::clone(&namesrv)).await?;
+    let server = node::listen(options, bind, &[port], Arc::clone(&namesrv)).await?;
     let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
     let mut banner = Banner::new();
     for addr in server.local_addrs() {

@@ -3,10 +3,12 @@
 mod addresses;
 mod banner;
 mod combined;
+mod transport;
 
 pub use addresses::{Advertised, DialledAddress, advertised};
 pub use banner::Banner;
 pub use combined::Combined;
+pub use transport::server_options;
 
 use anyhow::{Context, bail};
 use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, NameServers, StartReport};
@@ -45,11 +47,14 @@ pub fn open_broker(
 }
 
 /// Listens on the ports of an address, all serving the same.
-pub async fn listen<S: Service>(bind: IpAddr, ports: &[u16], service: Arc<S>) -> anyhow::Result<Server> {
-    let listen: Vec<SocketAddr> = ports.iter().map(|port| SocketAddr::new(bind, *port)).collect();
-    let shown = listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let options = ServerOptions { listen, ..ServerOptions::default() };
-    Server::start(options, service).await.with_context(|| format!("cannot listen on {shown}"))
+pub async fn listen<S: Service>(
+    mut options: ServerOptions,
+    bind: IpAddr,
+    ports: &[u16],
+    service: Arc<S>,
+) -> anyhow::Result<Server> {
+    options.listen = ports.iter().map(|port| SocketAddr::new(bind, *port)).collect();
+    Ok(Server::start(options, service).await?)
 }
 
 /// Waits for the signal that ends the process.

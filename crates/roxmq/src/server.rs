@@ -7,6 +7,7 @@ use roxmq_broker::{BrokerConfig, RemoteNameServers};
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,11 +39,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let advertised = node::advertised(config.broker_ip, bind, config.listen_port);
     let [port, fast_port] = node::broker_ports(&config)?;
     let ports = [arguments.namesrv_port, port, fast_port, grpc_port];
-    node::runtime()?.block_on(serve(config, bind, &ports, advertised, started))
+    let options = node::server_options(&pairs)?;
+    node::runtime()?.block_on(serve(config, options, bind, &ports, advertised, started))
 }
 
 async fn serve(
     config: BrokerConfig,
+    options: ServerOptions,
     bind: IpAddr,
     ports: &[u16],
     advertised: Advertised,
@@ -58,7 +61,7 @@ async fn serve(
     let name_servers = Arc::new(RemoteNameServers::new(&own.to_string()));
     let (broker, report) = node::open_broker(config, name_servers, advertised.addr)?;
     let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
-    let server = node::listen(bind, ports, Arc::new(combined)).await?;
+    let server = node::listen(options, bind, ports, Arc::new(combined)).await?;
     let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
     broker.run();
 

@@ -62,8 +62,13 @@ pub fn broker_config(pairs: &[(String, String)], file: Option<&PathBuf>) -> anyh
 
 /// A port of one of the keys that the binary itself knows.
 pub fn port(pairs: &[(String, String)], key: &str, default: u16) -> anyhow::Result<u16> {
-    match pairs.iter().rev().find(|(known, _)| known == key) {
-        Some((_, value)) => value.trim().parse().with_context(|| format!("{key} is '{value}', which is not a port")),
+    match last(pairs, key) {
+        Some(value) => value.parse().with_context(|| format!("{key} is '{value}', which is not a port")),
         None => Ok(default),
     }
+}
+
+/// The value that counts of a key's values.
+pub fn last<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    pairs.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.trim())
 }

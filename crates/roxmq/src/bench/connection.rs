@@ -82,10 +82,10 @@ impl Writer {
         result
     }
 
-    /// No more requests; the reader ends after the last response.
+    /// Closes the connection, which ends the reader.
     pub fn finish(&self) {
         // A connection that is gone already needs no goodbye.
-        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Arguments {
     rate: Option<u32>,
 }
 
+/// How long the last answers may take after the last send.
+const LAST_ANSWERS_WAIT: Duration = Duration::from_secs(5);
+
 /// The sends of a connection that have no answer yet: when each left, in the order of their opaques.
 struct Window {
     sent: Mutex<Sent>,
@@ -66,6 +69,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
                 std::thread::scope(|scope| {
                     scope.spawn(|| receive(&mut reader, &window, arguments, tally));
                     send(&mut writer, &window, arguments, number as u32, deadline);
+                    window.wait_until_answered();
                     writer.finish();
                 });
             });
@@ -111,14 +115,13 @@ fn send(writer: &mut Writer, window: &Window, arguments: &Arguments, number: u32
 
 fn receive(reader: &mut Reader, window: &Window, arguments: &Arguments, tally: &Tally) {
     let mut histogram = Tally::histogram();
-    let mut fail = |error: String| tally.error(error);
-    while window.expects_more() {
+    loop {
         let frame = match reader.next() {
             Ok(frame) => frame,
+            // The sender closes the connection once everything is answered.
+            Err(_) if window.is_answered() => break,
             Err(error) => {
-                if window.expects_more() {
-                    fail(format!("{error:#}"));
-                }
+                tally.error(format!("{error:#}"));
                 break;
             }
         };
@@ -128,7 +131,7 @@ fn receive(reader: &mut Reader, window: &Window, arguments: &Arguments, tally: &
         if frame.header.code == 0 {
             tally.count(u64::from(arguments.batch), u64::from(arguments.batch * arguments.size));
         } else {
-            fail(describe(frame.header.code, frame.header.remark.map(|remark| remark.decode()).as_deref()));
+            tally.error(describe(frame.header.code, frame.header.remark.map(|remark| remark.decode()).as_deref()));
         }
     }
     window.close();
@@ -161,8 +164,19 @@ impl Window {
         sent.started[opaque as usize % window as usize].elapsed()
     }
 
-    fn expects_more(&self) -> bool {
-        !self.sent.lock().closed
+    fn is_answered(&self) -> bool {
+        self.sent.lock().under_way == 0
+    }
+
+    /// Waits for the last answers, but not for ever.
+    fn wait_until_answered(&self) {
+        let deadline = Instant::now() + LAST_ANSWERS_WAIT;
+        let mut sent = self.sent.lock();
+        while sent.under_way > 0 && !sent.closed {
+            if self.room.wait_until(&mut sent, deadline).timed_out() {
+                return;
+            }
+        }
     }
 
     fn close(&self) {
@@ -178,7 +192,8 @@ fn first_request(arguments: &Arguments) -> Command {
     let mut whole = Vec::new();
     if batched {
         for _ in 0..arguments.batch {
-            batch::push(&mut whole, 0, &body, b"");
+            let pushed = batch::push(&mut whole, 0, &body, b"");
+            debug_assert!(pushed, "a body within the argument's range fits");
         }
     } else {
         whole = body;
