@@ -1,11 +1,9 @@
 //! `roxmq broker`: a broker alone, which registers with name servers elsewhere.
 
-use crate::node::{self, Advertised, Banner};
+use crate::node::{self, Banner, BrokerNode};
 use crate::settings::{Settings, set_default};
 use anyhow::bail;
 use clap::Args;
-use roxmq_broker::{BrokerConfig, RemoteNameServers};
-use std::net::IpAddr;
 use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,33 +29,24 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if let Ok(addrs) = std::env::var("NAMESRV_ADDR") {
         set_default(&mut pairs, "namesrvAddr", addrs);
     }
-    let config = crate::settings::broker_config(&pairs, arguments.settings.file())?;
-    if config.namesrv_addr.is_empty() {
+    let options = node::server_options(&pairs)?;
+    let node = BrokerNode::new(crate::settings::broker_config(pairs, arguments.settings.file())?)?;
+    if node.config.namesrv_addr.is_empty() {
         bail!("a broker needs name servers: give -n HOST:PORT, or set namesrvAddr or NAMESRV_ADDR");
     }
-    let bind = node::bind_address(&config.bind_address)?;
-    let advertised = node::advertised(config.broker_ip, bind, config.listen_port);
-    let options = node::server_options(&pairs)?;
-    node::runtime()?.block_on(serve(config, options, bind, advertised, started))
+    node::runtime()?.block_on(serve(node, options, started))
 }
 
-async fn serve(
-    config: BrokerConfig,
-    options: ServerOptions,
-    bind: IpAddr,
-    advertised: Advertised,
-    started: Instant,
-) -> anyhow::Result<ExitCode> {
-    let ports = node::broker_ports(&config)?;
-    let root = config.store_path_root_dir.clone();
+async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+    let ports = node.ports()?;
+    let (bind, root) = (node.bind, node.config.store_root());
     let mut banner = Banner::new();
-    banner.row("broker", format!("{} of {}", config.broker_name, config.broker_cluster_name));
-    banner.row("name servers", config.namesrv_addr.clone());
-    let name_servers = Arc::new(RemoteNameServers::new(&config.namesrv_addr));
-    let (broker, report) = node::open_broker(config, name_servers, advertised.addr)?;
+    banner.row("broker", format!("{} of {}", node.config.broker_name, node.config.broker_cluster_name));
+    banner.row("name servers", node.config.namesrv_addr.clone());
+    banner.reach(node.advertised);
+    let (broker, report) = node.open()?;
     let server = node::listen(options, bind, &ports, Arc::new(node::service(&broker))).await?;
     broker.run();
-    banner.reach(advertised);
     banner.store(&root, &report.store);
     banner.print("The broker", started.elapsed());
 

@@ -1,12 +1,11 @@
 //! `roxmq dev`: a server for tests. A temporary store, one port for everything, nothing left behind.
 
-use crate::node::{self, Advertised, Combined, DialledAddress};
+use crate::node::{self, BrokerNode, Combined, DialledAddress};
 use crate::settings::{Settings, set_default};
 use anyhow::Context;
 use clap::Args;
-use roxmq_broker::RemoteNameServers;
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,25 +37,17 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     set_default(&mut pairs, "mappedFileSizeCommitLog", COMMIT_LOG_FILE_BYTES);
     set_default(&mut pairs, "maxHashSlotNum", 50_000);
     set_default(&mut pairs, "maxIndexNum", 200_000);
-    let config = crate::settings::broker_config(&pairs, None)?;
-    let bind = node::bind_address(&config.bind_address)?;
-    let advertised = node::advertised(config.broker_ip, bind, port);
     let options = node::server_options(&pairs)?;
-    node::runtime()?.block_on(serve(config, options, bind, advertised, started))
+    let mut node = BrokerNode::new(crate::settings::broker_config(pairs, None)?)?;
+    node.config.namesrv_addr = SocketAddr::new(node.bind, port).to_string();
+    node::runtime()?.block_on(serve(node, options, started))
 }
 
-async fn serve(
-    config: roxmq_broker::BrokerConfig,
-    options: ServerOptions,
-    bind: IpAddr,
-    advertised: Advertised,
-    started: Instant,
-) -> anyhow::Result<ExitCode> {
-    let port = config.listen_port;
-    let namesrv_config = NamesrvConfig::new(&config.store_path_root_dir);
+async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+    let (bind, advertised, port) = (node.bind, node.advertised, node.config.listen_port);
+    let namesrv_config = NamesrvConfig { listen_port: port, ..NamesrvConfig::new(&node.config.store_root()) };
     let namesrv = Namesrv::with_addresses(namesrv_config, Arc::new(DialledAddress { own: advertised }))?;
-    let name_servers = Arc::new(RemoteNameServers::new(&SocketAddr::new(bind, port).to_string()));
-    let (broker, _) = node::open_broker(config, name_servers, advertised.addr)?;
+    let (broker, _) = node.open()?;
     let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
     let server = node::listen(options, bind, &[port], Arc::new(combined)).await?;
     let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());

@@ -11,8 +11,9 @@ pub use combined::Combined;
 pub use transport::server_options;
 
 use anyhow::{Context, bail};
-use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, NameServers, StartReport};
-use roxmq_remoting::{Server, ServerOptions, Service};
+use roxmq_broker::registration::RemoteNameServers;
+use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, CurrentConfig, StartReport};
+use roxmq_remoting::{Client, Server, ServerOptions, Service};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::{IpAddr, SocketAddr};
@@ -27,23 +28,48 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
 }
 
-/// Opens the broker's store; no socket is open yet, so nobody sees a broker that still recovers.
-pub fn open_broker(
-    config: BrokerConfig,
-    name_servers: Arc<dyn NameServers>,
-    advertised: SocketAddr,
-) -> anyhow::Result<(Arc<Broker>, StartReport)> {
-    let opened = Broker::open(BrokerOptions {
-        config,
-        files: Arc::new(OsFiles),
-        clock: Arc::new(SystemClock),
-        name_servers,
-        advertised,
-    })?;
-    for repair in &opened.1.repairs {
-        tracing::warn!("{repair}");
+/// A broker that is to listen, and where it says it is.
+pub struct BrokerNode {
+    pub config: BrokerConfig,
+    pub bind: IpAddr,
+    pub advertised: Advertised,
+}
+
+impl BrokerNode {
+    pub fn new(config: BrokerConfig) -> anyhow::Result<Self> {
+        let bind = bind_address(&config.bind_address)?;
+        let configured = match config.broker_ip1.as_str() {
+            "" => None,
+            ip => Some(ip.parse().with_context(|| format!("brokerIP1 is '{ip}', which is not an IP address"))?),
+        };
+        let advertised = advertised(configured, bind, config.listen_port);
+        Ok(BrokerNode { config, bind, advertised })
     }
-    Ok(opened)
+
+    /// The ports of a broker: its own, and the fast one two below.
+    pub fn ports(&self) -> anyhow::Result<[u16; 2]> {
+        let port = self.config.listen_port;
+        let Some(fast) = port.checked_sub(2).filter(|fast| *fast > 0) else {
+            bail!("listenPort is {port}; the fast port is two below it, so it must be at least 3");
+        };
+        Ok([port, fast])
+    }
+
+    /// Opens the store; no socket is open yet, so nobody sees a broker that still recovers.
+    pub fn open(self) -> anyhow::Result<(Arc<Broker>, StartReport)> {
+        let config = Arc::new(CurrentConfig::new(self.config));
+        let (broker, report) = Broker::open(BrokerOptions {
+            name_servers: Arc::new(RemoteNameServers::new(Client::new(), Arc::clone(&config))),
+            config,
+            files: Arc::new(OsFiles),
+            clock: Arc::new(SystemClock),
+            advertised: self.advertised.addr,
+        })?;
+        for repair in &report.repairs {
+            tracing::warn!("{repair}");
+        }
+        Ok((broker, report))
+    }
 }
 
 /// Listens on the ports of an address, all serving the same.
@@ -78,15 +104,6 @@ pub async fn stop(server: Server, broker: Option<Arc<Broker>>) {
     if let Some(broker) = broker {
         broker.shutdown().await;
     }
-}
-
-/// The ports of a broker: its own, and the fast one two below.
-pub fn broker_ports(config: &BrokerConfig) -> anyhow::Result<[u16; 2]> {
-    let port = config.listen_port;
-    let Some(fast) = port.checked_sub(2).filter(|fast| *fast > 0) else {
-        bail!("listenPort is {port}; the fast port is two below it, so it must be at least 3");
-    };
-    Ok([port, fast])
 }
 
 pub fn bind_address(text: &str) -> anyhow::Result<IpAddr> {

@@ -51,14 +51,22 @@ pub fn home() -> anyhow::Result<PathBuf> {
 }
 
 /// A broker's configuration. What doesn't stop it is logged; what does is reported all at once.
-pub fn broker_config(pairs: &[(String, String)], file: Option<&PathBuf>) -> anyhow::Result<BrokerConfig> {
-    let (mut config, notices) = BrokerConfig::from_properties(&home()?, pairs)?;
-    for notice in notices {
-        tracing::warn!("{notice}");
+pub fn broker_config(mut pairs: Vec<(String, String)>, file: Option<&PathBuf>) -> anyhow::Result<BrokerConfig> {
+    set_default(&mut pairs, "storePathRootDir", home()?.join("store").display());
+    if let Some(file) = file {
+        pairs.push(("brokerConfigPath".to_owned(), file.display().to_string()));
     }
-    config.config_file = file.cloned();
+    let own = |key: &str| OWN_KEYS.iter().any(|prefix| key.starts_with(prefix));
+    pairs.retain(|(key, _)| !own(key));
+    let (config, notes) = BrokerConfig::from_pairs(pairs).context("the configuration is wrong")?;
+    for note in notes {
+        tracing::warn!("{note}");
+    }
     Ok(config)
 }
+
+/// Keys that the binary reads itself, by how they start.
+const OWN_KEYS: &[&str] = &["tls.", "serverChannelMaxIdleTimeSeconds", "grpcServerPort"];
 
 /// A port of one of the keys that the binary itself knows.
 pub fn port(pairs: &[(String, String)], key: &str, default: u16) -> anyhow::Result<u16> {
