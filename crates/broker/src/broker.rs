@@ -86,7 +86,8 @@ pub struct Broker {
     pub(crate) snapshots: SnapshotWriter,
     config: Arc<CurrentConfig>,
     config_version: Mutex<DataVersion>,
-    tasks: Mutex<JoinSet<()>>,
+    /// None once the broker has left.
+    tasks: Mutex<Option<JoinSet<()>>>,
 }
 
 impl Broker {
@@ -140,7 +141,7 @@ impl Broker {
             snapshots,
             config,
             config_version: Mutex::default(),
-            tasks: Mutex::default(),
+            tasks: Mutex::new(Some(JoinSet::new())),
         };
         let report =
             StartReport { store: recovered, repairs: loaded.repairs, replayed_changes: loaded.replayed };
@@ -153,6 +154,7 @@ impl Broker {
     pub fn run(self: &Arc<Self>) -> io::Result<()> {
         self.schedule.start(self)?;
         let mut tasks = self.tasks.lock();
+        let Some(tasks) = tasks.as_mut() else { return Ok(()) };
         tasks.spawn(upkeep::log_offsets(Arc::clone(self)));
         tasks.spawn(upkeep::write_definitions(Arc::clone(self)));
         tasks.spawn(upkeep::write_offsets(Arc::clone(self)));
@@ -163,13 +165,19 @@ impl Broker {
         Ok(())
     }
 
-    /// Takes the broker off the name servers' lists, answers the pulls that wait, stops the tasks, writes everything to
-    /// the disk and closes the store. The listeners stop accepting before, and drop their connections after.
-    pub async fn shutdown(self: &Arc<Self>) {
-        let mut tasks = std::mem::take(&mut *self.tasks.lock());
+    /// Takes the broker off the name servers' lists, stops the tasks and answers the pulls that wait. What is asked
+    /// from then on is still answered. The listeners stop accepting before.
+    pub async fn leave(self: &Arc<Self>) {
+        let Some(mut tasks) = self.tasks.lock().take() else { return };
         tasks.shutdown().await;
         self.unregister().await;
         self.holds.finish_all(self);
+    }
+
+    /// Leaves if it has not, writes everything to the disk and closes the store. The listeners have dropped their
+    /// connections before.
+    pub async fn shutdown(self: &Arc<Self>) {
+        self.leave().await;
         let broker = Arc::clone(self);
         if let Err(error) = tokio::task::spawn_blocking(move || upkeep::finish(&broker)).await {
             tracing::error!(%error, "closing the store failed");

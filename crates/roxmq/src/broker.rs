@@ -46,7 +46,7 @@ async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> an
     banner.reach(node.advertised);
     let (broker, report) = node.open()?;
     let server = node::listen(options, bind, &ports, Arc::new(node::service(&broker))).await?;
-    broker.run();
+    broker.run()?;
     banner.store(&root, &report.store);
     banner.print("The broker", started.elapsed());
 

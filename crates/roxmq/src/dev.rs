@@ -51,7 +51,7 @@ async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> an
     let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
     let server = node::listen(options, bind, &[port], Arc::new(combined)).await?;
     let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
-    broker.run();
+    broker.run()?;
     println!("ready {} ({:.0} ms)", advertised.addr, started.elapsed().as_secs_f64() * 1000.0);
 
     node::stop_signal().await?;

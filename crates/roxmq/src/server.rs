@@ -63,7 +63,7 @@ async fn serve(
     let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
     let server = node::listen(options, bind, ports, Arc::new(combined)).await?;
     let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
-    broker.run();
+    broker.run()?;
     banner.store(&root, &report.store);
     banner.print("RoxMQ", started.elapsed());
 

@@ -93,7 +93,8 @@ fn produce(arguments: &Arguments, epoch: Instant, deadline: &Deadline) -> anyhow
             body[..8].copy_from_slice(&nanos_since(epoch).to_be_bytes());
             request.body = Bytes::copy_from_slice(&body);
             request.opaque = request.opaque.wrapping_add(1) & i32::MAX;
-            set_field(&mut request, "e", request.opaque as u32 % arguments.target.queues);
+            let queue_id = request.opaque as u32 % arguments.target.queues;
+            set_field(&mut request, "e", queue_id);
             set_field(&mut request, "g", now_ms());
             writer.push(&request);
             writer.send()?;
@@ -123,9 +124,9 @@ fn consume(
             response::SUCCESS => {
                 for record in records(&answer.body) {
                     let record = Record::decode(record)?;
-                    if let Some(sent) = record.body().first_chunk::<8>() {
+                    if let Some(sent) = record.body.first_chunk::<8>() {
                         histogram.saturating_record(arrived.saturating_sub(u64::from_be_bytes(*sent)).max(1));
-                        tally.count(1, record.body().len() as u64);
+                        tally.count(1, record.body.len() as u64);
                     }
                 }
             }
