@@ -1,14 +1,12 @@
 //! `roxmq dev`: a server for tests. A temporary store, one port for everything, nothing left behind.
 
-use crate::node::{self, BrokerNode, Combined, DialledAddress};
+use crate::node::{self, BrokerNode, Whole};
 use crate::settings::{Settings, set_default};
 use anyhow::Context;
 use clap::Args;
-use roxmq_namesrv::{Namesrv, NamesrvConfig};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use roxmq_remoting::ServerOptions;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 #[derive(Debug, Args)]
@@ -27,7 +25,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     crate::log::start();
     // The directory goes when this is dropped, after the broker has closed its store.
-    let directory = tempfile::Builder::new().prefix("roxmq-dev-").tempdir().context("no temporary directory")?;
+    let directory =
+        tempfile::Builder::new().prefix("roxmq-dev-").tempdir().context("no temporary directory")?;
     let port = if arguments.port == 0 { free_port()? } else { arguments.port };
     let mut pairs = arguments.settings.pairs()?;
     pairs.push(("storePathRootDir".to_owned(), directory.path().display().to_string()));
@@ -44,20 +43,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
-    let (bind, advertised, port) = (node.bind, node.advertised, node.config.listen_port);
-    let namesrv_config = NamesrvConfig { listen_port: port, ..NamesrvConfig::new(&node.config.store_root()) };
-    let namesrv = Namesrv::with_addresses(namesrv_config, Arc::new(DialledAddress { own: advertised }))?;
-    let (broker, _) = node.open()?;
-    let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
-    let server = node::listen(options, bind, &[port], Arc::new(combined)).await?;
-    let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
-    broker.run()?;
-    println!("ready {} ({:.0} ms)", advertised.addr, started.elapsed().as_secs_f64() * 1000.0);
+    let (addr, port) = (node.advertised.addr, node.config.listen_port);
+    let whole = Whole::start(node, options, &[port], port).await?;
+    println!("ready {addr} ({:.0} ms)", started.elapsed().as_secs_f64() * 1000.0);
 
     node::stop_signal().await?;
-    node::stop(server, Some(broker)).await;
-    namesrv.shutdown();
-    maintenance.await?;
+    whole.stop().await?;
     Ok(ExitCode::SUCCESS)
 }
 

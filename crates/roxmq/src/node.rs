@@ -4,11 +4,15 @@ mod addresses;
 mod banner;
 mod combined;
 mod transport;
+mod whole;
 
-pub use addresses::{Advertised, DialledAddress, advertised};
+pub use addresses::Advertised;
 pub use banner::Banner;
-pub use combined::Combined;
 pub use transport::server_options;
+pub use whole::Whole;
+
+use addresses::{DialledAddress, advertised};
+use combined::Combined;
 
 use anyhow::{Context, bail};
 use roxmq_broker::registration::RemoteNameServers;
@@ -40,7 +44,9 @@ impl BrokerNode {
         let bind = bind_address(&config.bind_address)?;
         let configured = match config.broker_ip1.as_str() {
             "" => None,
-            ip => Some(ip.parse().with_context(|| format!("brokerIP1 is '{ip}', which is not an IP address"))?),
+            ip => {
+                Some(ip.parse().with_context(|| format!("brokerIP1 is '{ip}', which is not an IP address"))?)
+            }
         };
         let advertised = advertised(configured, bind, config.listen_port);
         Ok(BrokerNode { config, bind, advertised })
@@ -110,6 +116,6 @@ pub fn bind_address(text: &str) -> anyhow::Result<IpAddr> {
     text.parse().with_context(|| format!("bindAddress is '{text}', which is not an IP address"))
 }
 
-pub fn service(broker: &Arc<Broker>) -> BrokerService {
+fn service(broker: &Arc<Broker>) -> BrokerService {
     BrokerService::new(Arc::clone(broker))
 }

@@ -1,14 +1,12 @@
 //! `roxmq server`: name server and broker in one process, every port serving both.
 
-use crate::node::{self, Banner, BrokerNode, Combined, DialledAddress};
+use crate::node::{self, Banner, BrokerNode, Whole};
 use crate::settings::{Settings, set_default};
 use clap::Args;
-use roxmq_namesrv::{Namesrv, NamesrvConfig};
 use roxmq_remoting::ServerOptions;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 #[derive(Debug, Args)]
@@ -48,30 +46,20 @@ async fn serve(
     ports: &[u16],
     started: Instant,
 ) -> anyhow::Result<ExitCode> {
-    let (bind, advertised) = (node.bind, node.advertised);
     let root = node.config.store_root();
-    let namesrv_config = NamesrvConfig { listen_port: ports[0], ..NamesrvConfig::new(&root) };
-    let namesrv = Namesrv::with_addresses(namesrv_config, Arc::new(DialledAddress { own: advertised }))?;
     let shown = ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
     let mut banner = Banner::new();
     banner.row("name server", node.config.namesrv_addr.clone());
     banner.row("broker", format!("{} of {}", node.config.broker_name, node.config.broker_cluster_name));
     banner.row("ports", format!("{shown}, each for every protocol"));
-    banner.reach(advertised);
-
-    let (broker, report) = node.open()?;
-    let combined = Combined { namesrv: Arc::clone(&namesrv), broker: node::service(&broker) };
-    let server = node::listen(options, bind, ports, Arc::new(combined)).await?;
-    let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
-    broker.run()?;
-    banner.store(&root, &report.store);
+    banner.reach(node.advertised);
+    let whole = Whole::start(node, options, ports, ports[0]).await?;
+    banner.store(&root, &whole.report.store);
     banner.print("RoxMQ", started.elapsed());
 
     let signal = node::stop_signal().await?;
     tracing::info!(signal, "stopping");
-    node::stop(server, Some(broker)).await;
-    namesrv.shutdown();
-    maintenance.await?;
+    whole.stop().await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -51,7 +51,10 @@ pub fn home() -> anyhow::Result<PathBuf> {
 }
 
 /// A broker's configuration. What doesn't stop it is logged; what does is reported all at once.
-pub fn broker_config(mut pairs: Vec<(String, String)>, file: Option<&PathBuf>) -> anyhow::Result<BrokerConfig> {
+pub fn broker_config(
+    mut pairs: Vec<(String, String)>,
+    file: Option<&PathBuf>,
+) -> anyhow::Result<BrokerConfig> {
     set_default(&mut pairs, "storePathRootDir", home()?.join("store").display());
     if let Some(file) = file {
         pairs.push(("brokerConfigPath".to_owned(), file.display().to_string()));

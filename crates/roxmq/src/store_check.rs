@@ -61,7 +61,10 @@ fn print(report: &CheckReport) {
     row("log", format!("{} files, from {} to {}", report.log_files, report.log_start, report.log_end));
     row("records", report.records.to_string());
     row("queues", format!("{}, with {} right entries", report.queues, report.entries));
-    row("index", format!("{} files, with {} keys that lead to their record", report.index_files, report.keys));
+    row(
+        "index",
+        format!("{} files, with {} keys that lead to their record", report.index_files, report.keys),
+    );
     if report.crashed {
         row("last stop", "a crash, or a server has the store open".to_owned());
     }

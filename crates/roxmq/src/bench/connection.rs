@@ -63,7 +63,10 @@ impl Connection {
             let answer = self.call(&ask)?;
             match answer.field("offset").and_then(|offset| offset.parse().ok()) {
                 Some(offset) if answer.code == 0 => Ok(offset),
-                _ => bail!("the offset of queue {queue_id}: {}", describe(answer.code, answer.remark.as_deref())),
+                _ => bail!(
+                    "the offset of queue {queue_id}: {}",
+                    describe(answer.code, answer.remark.as_deref())
+                ),
             }
         };
         Ok((offset(request::GET_MIN_OFFSET)?, offset(request::GET_MAX_OFFSET)?))
@@ -96,7 +99,9 @@ impl Reader {
         let length = frame::length(&prefix)?.context("four bytes hold a length")?;
         self.frame.resize(length, 0);
         self.frame[..4].copy_from_slice(&prefix);
-        self.stream.read_exact(&mut self.frame[4..]).context("the server closed the connection in a frame")?;
+        self.stream
+            .read_exact(&mut self.frame[4..])
+            .context("the server closed the connection in a frame")?;
         Ok(frame::decode(&self.frame)?)
     }
 }

@@ -131,7 +131,10 @@ fn receive(reader: &mut Reader, window: &Window, arguments: &Arguments, tally: &
         if frame.header.code == 0 {
             tally.count(u64::from(arguments.batch), u64::from(arguments.batch * arguments.size));
         } else {
-            tally.error(describe(frame.header.code, frame.header.remark.map(|remark| remark.decode()).as_deref()));
+            tally.error(describe(
+                frame.header.code,
+                frame.header.remark.map(|remark| remark.decode()).as_deref(),
+            ));
         }
     }
     window.close();

@@ -170,7 +170,9 @@ impl Report {
             ),
         );
         if let Some(server) = &self.server {
-            let each = self.server_cpu_us_per_message.map_or_else(String::new, |us| format!(", {us:.2} us a message"));
+            let each = self
+                .server_cpu_us_per_message
+                .map_or_else(String::new, |us| format!(", {us:.2} us a message"));
             row("server CPU", format!("{:.2} s{each}", server.cpu_seconds));
             row(
                 "server memory",

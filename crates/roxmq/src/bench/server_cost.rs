@@ -61,7 +61,8 @@ fn find_listener(addr: &str) -> Option<u32> {
     for process in fs::read_dir("/proc").ok()?.flatten() {
         let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let Ok(descriptors) = fs::read_dir(process.path().join("fd")) else { continue };
-        let holds = |link: fs::DirEntry| fs::read_link(link.path()).is_ok_and(|to| to.as_os_str() == wanted.as_str());
+        let holds =
+            |link: fs::DirEntry| fs::read_link(link.path()).is_ok_and(|to| to.as_os_str() == wanted.as_str());
         if descriptors.flatten().any(holds) {
             return Some(pid);
         }
@@ -79,7 +80,8 @@ fn listening_inode(port: u16) -> Option<String> {
         let Ok(text) = fs::read_to_string(table) else { continue };
         for line in text.lines().skip(1) {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let (Some(local), Some(&state), Some(inode)) = (fields.get(1), fields.get(3), fields.get(9)) else {
+            let (Some(local), Some(&state), Some(inode)) = (fields.get(1), fields.get(3), fields.get(9))
+            else {
                 continue;
             };
             let local_port = local.rsplit(':').next().and_then(|hex| u16::from_str_radix(hex, 16).ok());

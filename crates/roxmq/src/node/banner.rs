@@ -23,11 +23,16 @@ impl Banner {
     pub fn reach(&mut self, advertised: Advertised) -> &mut Self {
         let addr = advertised.addr;
         if addr.ip().is_loopback() {
-            self.row("reached by", format!("this machine only, at {addr} (set brokerIP1 and bindAddress for others)"))
+            self.row(
+                "reached by",
+                format!("this machine only, at {addr} (set brokerIP1 and bindAddress for others)"),
+            )
         } else if advertised.guessed {
             self.row(
                 "reached by",
-                format!("this machine and others, at {addr}, a guess (if clients can't connect, set brokerIP1)"),
+                format!(
+                    "this machine and others, at {addr}, a guess (if clients can't connect, set brokerIP1)"
+                ),
             )
         } else {
             self.row("reached by", format!("whoever can connect to {addr}"))

@@ -12,9 +12,9 @@ use std::time::Duration;
 pub fn server_options(pairs: &[(String, String)]) -> anyhow::Result<ServerOptions> {
     let mut options = ServerOptions { tls: tls(pairs)?, ..ServerOptions::default() };
     if let Some(seconds) = last(pairs, "serverChannelMaxIdleTimeSeconds") {
-        let seconds = seconds
-            .parse()
-            .with_context(|| format!("serverChannelMaxIdleTimeSeconds is '{seconds}', which is not a number"))?;
+        let seconds = seconds.parse().with_context(|| {
+            format!("serverChannelMaxIdleTimeSeconds is '{seconds}', which is not a number")
+        })?;
         options.idle_timeout = Duration::from_secs(seconds);
     }
     Ok(options)
@@ -35,7 +35,9 @@ fn tls(pairs: &[(String, String)]) -> anyhow::Result<ServerTls> {
             None | Some("none") => ClientAuth::None,
             Some("optional") => ClientAuth::Optional,
             Some("require") => ClientAuth::Require,
-            Some(other) => bail!("tls.server.need.client.auth is '{other}'; it can be none, optional or require"),
+            Some(other) => {
+                bail!("tls.server.need.client.auth is '{other}'; it can be none, optional or require")
+            }
         },
         trust_cert_path: path("tls.server.trustCertPath"),
     })
@@ -46,7 +48,8 @@ mod tests {
     use super::*;
 
     fn options(pairs: &[(&str, &str)]) -> anyhow::Result<ServerOptions> {
-        let pairs: Vec<_> = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let pairs: Vec<_> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         server_options(&pairs)
     }
 

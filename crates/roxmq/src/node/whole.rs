@@ -1,0 +1,45 @@
+//! Name server and broker in one process, on the same ports.
+
+use super::{BrokerNode, Combined, DialledAddress, listen, service, stop};
+use roxmq_broker::{Broker, StartReport};
+use roxmq_namesrv::{Namesrv, NamesrvConfig};
+use roxmq_remoting::{Server, ServerOptions};
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+
+pub struct Whole {
+    server: Server,
+    namesrv: Arc<Namesrv>,
+    maintenance: JoinHandle<()>,
+    broker: Arc<Broker>,
+    pub report: StartReport,
+}
+
+impl Whole {
+    /// Recovers the store, then opens every port and registers the broker. `namesrv_port` is the one that the name
+    /// server shows as its own.
+    pub async fn start(
+        node: BrokerNode,
+        options: ServerOptions,
+        ports: &[u16],
+        namesrv_port: u16,
+    ) -> anyhow::Result<Whole> {
+        let mut namesrv_config = NamesrvConfig::new(&node.config.store_root());
+        namesrv_config.listen_port = namesrv_port;
+        let addresses = Arc::new(DialledAddress { own: node.advertised });
+        let namesrv = Namesrv::with_addresses(namesrv_config, addresses)?;
+        let bind = node.bind;
+        let (broker, report) = node.open()?;
+        let combined = Combined { namesrv: Arc::clone(&namesrv), broker: service(&broker) };
+        let server = listen(options, bind, ports, Arc::new(combined)).await?;
+        let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
+        broker.run()?;
+        Ok(Whole { server, namesrv, maintenance, broker, report })
+    }
+
+    pub async fn stop(self) -> anyhow::Result<()> {
+        stop(self.server, Some(self.broker)).await;
+        self.namesrv.shutdown();
+        Ok(self.maintenance.await?)
+    }
+}
