@@ -116,6 +116,6 @@ pub fn bind_address(text: &str) -> anyhow::Result<IpAddr> {
     text.parse().with_context(|| format!("bindAddress is '{text}', which is not an IP address"))
 }
 
-fn service(broker: &Arc<Broker>) -> BrokerService {
+pub fn service(broker: &Arc<Broker>) -> BrokerService {
     BrokerService::new(Arc::clone(broker))
 }
