@@ -172,6 +172,114 @@ async fn send_to_all(broker: &Arc<Broker>, request: Command, timeout: Option<Dur
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broker::BrokerOptions;
+    use crate::config::{BrokerConfig, CurrentConfig};
+    use crate::topics::topic_config;
+    use roxmq_protocol::body::register_broker::RegisterBrokerBody;
+    use roxmq_protocol::body::topic_config::TopicConfig;
+    use roxmq_protocol::code::request;
+    use roxmq_protocol::version;
+    use roxmq_store::clock::SystemClock;
+    use roxmq_testkit::FaultFiles;
+    use std::path::PathBuf;
+    use tokio::sync::mpsc;
+
+    /// Two name servers that hand on what they are told.
+    struct Heard(mpsc::UnboundedSender<(String, Command)>);
+
+    impl NameServers for Heard {
+        fn list(&self) -> Vec<String> {
+            vec!["first".to_owned(), "second".to_owned()]
+        }
+
+        fn call<'a>(
+            &'a self,
+            server: &'a str,
+            request: Command,
+            _: Duration,
+        ) -> BoxFuture<'a, Result<Command, CallError>> {
+            let _ = self.0.send((server.to_owned(), request));
+            Box::pin(std::future::ready(Ok(Command::response(response::SUCCESS))))
+        }
+    }
+
+    struct Listener(mpsc::UnboundedReceiver<(String, Command)>);
+
+    impl Listener {
+        /// What both were told next, which is the same.
+        async fn next(&mut self) -> Command {
+            let (first, told) = self.0.recv().await.expect("a request");
+            let (second, again) = self.0.recv().await.expect("a request");
+            assert_ne!(first, second);
+            assert_eq!(told, again);
+            told
+        }
+
+        async fn next_topics(&mut self) -> BTreeMap<String, TopicConfig> {
+            let told = self.next().await;
+            assert_eq!(told.code, request::REGISTER_BROKER);
+            let body =
+                RegisterBrokerBody::decode(&told.body, false, version::V5_5_0).expect("a registration");
+            body.topic_table.topic_config_table
+        }
+    }
+
+    fn open() -> (Arc<Broker>, Listener) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let config = BrokerConfig {
+            store_path_root_dir: Some(PathBuf::from("/store")),
+            mapped_file_size_commit_log: 8 << 20,
+            max_hash_slot_num: 100,
+            max_index_num: 400,
+            ..BrokerConfig::default()
+        };
+        let options = BrokerOptions {
+            config: Arc::new(CurrentConfig::new(config)),
+            files: FaultFiles::new(),
+            clock: Arc::new(SystemClock),
+            name_servers: Arc::new(Heard(sender)),
+            advertised: "192.0.2.7:10911".parse().expect("an address"),
+        };
+        let (broker, _) = Broker::open(options).expect("a broker");
+        (broker, Listener(receiver))
+    }
+
+    #[tokio::test]
+    async fn everything_is_told_at_start_then_what_changes_then_the_end() {
+        let (broker, mut told) = open();
+        broker.run().expect("tasks");
+        let all = told.next_topics().await;
+        assert!(all.contains_key("TBW102") && all.len() == broker.topics.len());
+        broker.topics.put(topic_config("T", 2, 6)).expect("a topic");
+        let changed = told.next_topics().await;
+        assert_eq!(changed.keys().collect::<Vec<_>>(), ["T"]);
+        broker.delete_topic("T").expect("a deletion");
+        let all = told.next_topics().await;
+        assert!(!all.contains_key("T") && all.contains_key("TBW102"));
+        broker.shutdown().await;
+        let end = told.next().await;
+        assert_eq!(end.code, request::UNREGISTER_BROKER);
+        assert_eq!(end.field("brokerAddr"), Some("192.0.2.7:10911"));
+    }
+
+    #[tokio::test]
+    async fn a_registration_has_the_fields_of_javas() {
+        let (broker, mut told) = open();
+        let register = {
+            let broker = Arc::clone(&broker);
+            tokio::spawn(async move { broker.register().await })
+        };
+        let request = told.next().await;
+        register.await.expect("told");
+        let check = |field: &str, expected: &str| assert_eq!(request.field(field), Some(expected), "{field}");
+        check("brokerName", "broker-a");
+        check("brokerAddr", "192.0.2.7:10911");
+        check("clusterName", "DefaultCluster");
+        check("haServerAddr", "192.0.2.7:10912");
+        check("brokerId", "0");
+        check("compressed", "false");
+        check("bodyCrc32", &(crc32fast::hash(&request.body) & 0x7FFF_FFFF).to_string());
+    }
 
     #[test]
     fn changes_are_taken_once() {

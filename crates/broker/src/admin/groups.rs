@@ -5,7 +5,7 @@ use crate::Broker;
 use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use roxmq_protocol::body::attributes::{Attributes, apply, changes_of};
+use roxmq_protocol::body::attributes::{apply, changes_of};
 use roxmq_protocol::body::group_config::SubscriptionGroupList;
 use roxmq_protocol::body::group_table::SubscriptionGroupTable;
 use roxmq_protocol::code::response;
@@ -57,7 +57,7 @@ fn resolve(broker: &Broker, config: SubscriptionGroupConfig) -> Result<Subscript
         return Err(Refusal::failed(format!("unsupported key: {unknown}")));
     }
     let known = broker.groups.get(&config.group_name);
-    let current = known.map(|known| known.attributes.clone()).unwrap_or_else(Attributes::new);
+    let current = known.map(|known| known.attributes.clone()).unwrap_or_default();
     Ok(SubscriptionGroupConfig { attributes: apply(&current, &changes), ..config })
 }
 

@@ -5,11 +5,14 @@
 mod bad_input;
 mod batch;
 mod delay;
+mod groups;
 mod long_poll;
 mod node;
 mod offsets;
+mod operators;
 mod pull;
 mod query;
 mod requests;
 mod retry;
 mod send;
+mod topics;

@@ -7,7 +7,7 @@ use roxmq_broker::{Broker, BrokerOptions, BrokerService};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame;
-use roxmq_protocol::header::Encoding;
+use roxmq_protocol::header::{Encoding, Header};
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::record::Records;
 use roxmq_remoting::{CallError, Client, Connection, Server, ServerOptions};
@@ -206,10 +206,28 @@ impl Node {
         }
     }
 
+    /// The answer to somebody who is not on this host, by what a PROXY header says.
+    pub async fn call_from_elsewhere(&self, request: Command) -> Command {
+        const HEADER: &[u8] = b"PROXY TCP4 203.0.113.9 203.0.113.1 4711 10911\r\n";
+        self.exchange(HEADER, Encoding::Json, &request, |header, body| Command::from_frame(header, body))
+            .await
+    }
+
     /// The encoding and the code of the answer to a request in this encoding.
     pub async fn raw(&self, encoding: Encoding, request: Command) -> (Encoding, i32) {
+        self.exchange(b"", encoding, &request, |header, _| (header.encoding, header.code)).await
+    }
+
+    /// Sends some bytes and a request over a connection of its own, and reads the answer.
+    async fn exchange<T>(
+        &self,
+        before: &[u8],
+        encoding: Encoding,
+        request: &Command,
+        read: impl FnOnce(&Header<'_>, &[u8]) -> T,
+    ) -> T {
         let mut stream = tokio::net::TcpStream::connect(self.server.local_addrs()[0]).await.unwrap();
-        let mut bytes = Vec::new();
+        let mut bytes = before.to_vec();
         request.encode(encoding, &mut bytes);
         stream.write_all(&bytes).await.unwrap();
         let mut answer = vec![0; 4];
@@ -218,7 +236,7 @@ impl Node {
         answer.resize(4 + length, 0);
         stream.read_exact(&mut answer[4..]).await.unwrap();
         let frame = frame::decode(&answer).unwrap();
-        (frame.header.encoding, frame.header.code)
+        read(&frame.header, frame.body)
     }
 }
 
