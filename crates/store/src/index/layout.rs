@@ -91,10 +91,10 @@ impl Header {
     /// What a header says, with numbers that fit a file of this layout whatever the bytes are.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES], layout: &Layout) -> Header {
         Header {
-            begin_time: Millis(long(bytes, 0)),
-            end_time: Millis(long(bytes, 8)),
-            begin_phy: PhyOffset(long(bytes, 16)),
-            end_phy: PhyOffset(long(bytes, 24)),
+            begin_time: Millis(long(bytes, 0).max(0)),
+            end_time: Millis(long(bytes, 8).max(0)),
+            begin_phy: PhyOffset(long(bytes, 16).max(0)),
+            end_phy: PhyOffset(long(bytes, 24).max(0)),
             used_slots: int(bytes, 32).min(layout.slots),
             next: int(bytes, 36).clamp(1, layout.entries),
         }
@@ -189,7 +189,8 @@ mod tests {
         }
 
         #[test]
-        fn a_header_reads_back(begin: i64, end: i64, first: i64, last: i64, used in 0u32..10, next in 1u32..20) {
+        fn a_header_reads_back(numbers: [u32; 4], used in 0u32..10, next in 1u32..20) {
+            let [begin, end, first, last] = numbers.map(|number| i64::from(number) << 31);
             let header = Header {
                 begin_time: Millis(begin),
                 end_time: Millis(end),

@@ -1,11 +1,26 @@
 //! The index is crashed at every sync and in the middle of what is unsynced. Recovery does what the store does: replay
 //! the log from where the index says it ends, or from what was known to be durable if that is earlier.
 
-use crate::*;
+use crate::{DIR, RECORD_BYTES, find, key, make_root};
+use roxmq_store::files::FileSystem;
+use roxmq_store::{IndexKey, KeyIndex, PhyOffset};
 use roxmq_testkit::Crash;
+use roxmq_testkit::FaultFiles;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Slots and entries have several sectors, which a disk writes one by one, and the index has several files.
+const SLOTS: u32 = 300;
+const ENTRIES: u32 = 70;
 
 const ROUNDS: i64 = 8;
-const ROUND_RECORDS: i64 = 4;
+const ROUND_RECORDS: i64 = 16;
+
+fn load(files: &Arc<FaultFiles>) -> KeyIndex {
+    make_root(files);
+    let fs: Arc<dyn FileSystem> = Arc::clone(files) as _;
+    KeyIndex::load(fs, Path::new(DIR), SLOTS, ENTRIES).unwrap()
+}
 
 /// Two keys for each record: one shared with others, one of its own.
 fn keys(n: i64) -> [IndexKey; 2] {

@@ -24,12 +24,17 @@ const RECORD_BYTES: i64 = 100;
 const FIRST_STORED: i64 = 1_795_000_000_000;
 
 fn load(files: &Arc<FaultFiles>) -> KeyIndex {
+    make_root(files);
+    let fs: Arc<dyn FileSystem> = Arc::clone(files) as _;
+    KeyIndex::load(fs, Path::new(DIR), SLOTS, ENTRIES).unwrap()
+}
+
+/// Makes the store's directory, durably.
+fn make_root(files: &FaultFiles) {
     if files.list(Path::new("/store")).is_err() {
         files.create_dir_all(Path::new("/store")).unwrap();
         files.sync_dir(Path::new("/")).unwrap();
     }
-    let fs: Arc<dyn FileSystem> = Arc::clone(files) as _;
-    KeyIndex::load(fs, Path::new(DIR), SLOTS, ENTRIES).unwrap()
 }
 
 /// A key of the n-th record of the log.

@@ -4,9 +4,17 @@
 use crate::*;
 use roxmq_testkit::Crash;
 
+/// A file has several sectors, which a disk writes one by one, and a queue several files.
+const FILE_BYTES: u64 = 80 * 20;
+
 const QUEUES: i64 = 3;
-const ROUNDS: i64 = 12;
-const ROUND_RECORDS: i64 = 17;
+const ROUNDS: i64 = 10;
+const ROUND_RECORDS: i64 = 100;
+
+fn open(files: &Arc<FaultFiles>) -> QueueTable {
+    let fs: Arc<dyn FileSystem> = Arc::clone(files) as _;
+    QueueTable::load(fs, Path::new(ROOT), FILE_BYTES, Arc::new(AtomicI64::new(i64::MAX))).unwrap()
+}
 
 /// The queue and the offset of the n-th record of the log.
 fn place(n: i64) -> (QueueId, QueueOffset) {
@@ -17,7 +25,7 @@ fn place(n: i64) -> (QueueId, QueueOffset) {
 /// to which one the queues said they are durable.
 fn run(files: &Arc<FaultFiles>) -> (i64, i64) {
     let (mut log, mut durable) = (0, 0);
-    let table = load_made(files, &Arc::new(AtomicI64::new(i64::MAX)));
+    let table = open(files);
     for _ in 0..ROUNDS {
         for n in log..log + ROUND_RECORDS {
             table.get_or_create(TOPIC, place(n).0).push(entry(n));
@@ -70,12 +78,12 @@ fn every_crash_leaves_queues_that_the_log_completes() {
                 for log in [log, durable + (log - durable) / 2, durable] {
                     let crashed = files.crash(mode, seed);
                     let story = format!("sync {sync}, {mode:?}, seed {seed}, log {log} of {durable} durable");
-                    let table = load(&crashed);
+                    let table = open(&crashed);
                     recover(&table, durable, log);
                     check_complete(&table, log, &story);
                     table.close().unwrap();
                     drop(table);
-                    let table = load(&crashed.crash(Crash::LoseUnsynced, 0));
+                    let table = open(&crashed.crash(Crash::LoseUnsynced, 0));
                     assert!(table.incomplete().is_empty(), "{story}");
                     check_complete(&table, log, &format!("{story}, again"));
                 }
@@ -94,21 +102,21 @@ fn what_a_crash_left_behind_the_end_never_continues_a_queue() {
         let (_, durable) = run(&files);
         let second = files.crash(Crash::ScatterUnsynced, seed);
         second.turn_off_at_operation(30 + seed * 2);
-        let table = load_made(&second, &Arc::new(AtomicI64::new(i64::MAX)));
+        let table = open(&second);
         let story = format!("seed {seed}, {durable} durable");
         // No record of the log beyond what was durable survived, and few new ones come.
         let mut log = durable;
         let recovered = table.truncate(at(durable)).is_ok();
-        while recovered && log < durable + 20 {
+        while recovered && log < durable + 90 {
             table.get_or_create(TOPIC, place(log).0).push(entry(log));
             log += 1;
-            if log % 3 == 0 && table.write_behind().is_err() {
+            if log % 30 == 0 && table.write_behind().is_err() {
                 break;
             }
         }
         for mode in [Crash::Process, Crash::ScatterUnsynced] {
             let third = second.crash(mode, seed + 1_000);
-            let table = load(&third);
+            let table = open(&third);
             recover(&table, durable, log);
             check_complete(&table, log, &format!("{story}, {mode:?}"));
         }

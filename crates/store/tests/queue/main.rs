@@ -31,11 +31,6 @@ fn load(files: &Arc<FaultFiles>) -> QueueTable {
 
 fn load_with(files: &Arc<FaultFiles>, visible: &Arc<AtomicI64>) -> QueueTable {
     make_root(files);
-    load_made(files, visible)
-}
-
-/// Loads without touching the files before.
-fn load_made(files: &Arc<FaultFiles>, visible: &Arc<AtomicI64>) -> QueueTable {
     let fs: Arc<dyn FileSystem> = Arc::clone(files) as _;
     QueueTable::load(fs, Path::new(ROOT), FILE_ENTRIES as u64 * 20, Arc::clone(visible)).unwrap()
 }
