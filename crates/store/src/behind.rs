@@ -4,6 +4,7 @@
 use crate::append::AppendError;
 use crate::checkpoint::Checkpoint;
 use crate::core::Core;
+use crate::index::KeyIndex;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -19,7 +20,6 @@ const RETENTION_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What the thread has done so far.
 struct Progress {
-    written: i64,
     checkpoint: i64,
     checkpoint_at: Instant,
     retention_at: Option<Instant>,
@@ -31,8 +31,7 @@ struct Progress {
 pub(crate) fn run(core: &Core) {
     let now = Instant::now();
     let end = core.log.marks.appended();
-    let mut progress =
-        Progress { written: end, checkpoint: end, checkpoint_at: now, retention_at: None, failing: false };
+    let mut progress = Progress { checkpoint: end, checkpoint_at: now, retention_at: None, failing: false };
     loop {
         progress.round(core);
         let idle = progress.checkpoint == core.log.marks.appended();
@@ -64,10 +63,9 @@ impl Progress {
 
     fn write(&mut self, core: &Core) -> io::Result<()> {
         let appended = core.log.marks.appended();
-        if appended != self.written {
-            core.queues.write_behind()?;
-            self.written = appended;
-        }
+        // Also when there is nothing new: idle queues and an idle index give their memory back.
+        core.queues.write_behind()?;
+        core.index.as_ref().map_or(Ok(()), KeyIndex::write_behind)?;
         let due = appended - self.checkpoint >= CHECKPOINT_BYTES
             || self.checkpoint_at.elapsed() >= CHECKPOINT_INTERVAL;
         if appended != self.checkpoint && due {

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Keys written by one call.
 const WRITE_KEYS_MAX: usize = 16 * 1024;
 
-/// An index that got no key for this many flushes keeps no slots in memory.
-const IDLE_FLUSHES: u8 = 2;
+/// An index that got no key for this many rounds of writing behind keeps no slots in memory.
+const IDLE_ROUNDS: u8 = 2;
 
 /// A key of a record, before it is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct KeyIndex {
     waiting: Mutex<Waiting>,
     /// In the order of their names, which is that of time and of the log.
     files: RwLock<Vec<Arc<IndexFile>>>,
-    /// Held by whoever changes files. How many flushes in a row found nothing to write.
+    /// Held by whoever changes files. How many rounds in a row found nothing to write.
     maintenance: Mutex<u8>,
 }
 
@@ -95,19 +95,40 @@ impl KeyIndex {
         end_of(&self.files.read())
     }
 
-    /// Keys that are in memory only. Whoever puts many calls [`flush`](Self::flush) when it grows.
+    /// Keys that are in memory only. Whoever puts many calls [`write_behind`](Self::write_behind) when
+    /// it grows.
     pub fn pending(&self) -> usize {
         self.waiting.lock().keys.len()
     }
 
-    /// Makes every key put before the call durable, and frees the memory of an idle index.
+    /// Brings waiting keys into the files, without waiting for the disk but where a file is full. After some rounds
+    /// without any it frees memory.
+    pub fn write_behind(&self) -> io::Result<()> {
+        let mut idle_rounds = self.maintenance.lock();
+        *idle_rounds = if self.write_waiting()? { 0 } else { idle_rounds.saturating_add(1) };
+        if *idle_rounds >= IDLE_ROUNDS
+            && let Some(last) = self.files.read().last()
+        {
+            last.free_memory();
+        }
+        Ok(())
+    }
+
+    /// Makes every key put before the call durable.
     pub fn flush(&self) -> io::Result<()> {
-        let mut idle_flushes = self.maintenance.lock();
+        let _maintenance = self.maintenance.lock();
+        self.write_waiting()?;
+        let last = self.files.read().last().cloned();
+        last.map_or(Ok(()), |last| last.sync())
+    }
+
+    /// Writes the waiting keys, and says whether there were any.
+    fn write_waiting(&self) -> io::Result<bool> {
         let mut written = false;
         loop {
             let keys: Vec<IndexKey> = self.waiting.lock().keys.iter().take(WRITE_KEYS_MAX).copied().collect();
             if keys.is_empty() {
-                break;
+                return Ok(written);
             }
             let count = self.write(&keys)?;
             let mut waiting = self.waiting.lock();
@@ -117,15 +138,6 @@ impl KeyIndex {
             }
             written = true;
         }
-        *idle_flushes = if written { 0 } else { idle_flushes.saturating_add(1) };
-        let last = self.files.read().last().cloned();
-        if let Some(last) = last {
-            last.sync()?;
-            if *idle_flushes >= IDLE_FLUSHES {
-                last.free_memory();
-            }
-        }
-        Ok(())
     }
 
     /// Writes keys to the last file, as many as it takes, and says how many those were.

@@ -129,7 +129,7 @@ impl<'a> Replay<'a> {
         let Some(index) = self.index else { return Ok(()) };
         index.put_all(&self.keys);
         self.keys.clear();
-        if index.pending() > UNWRITTEN_MAX { index.flush() } else { Ok(()) }
+        if index.pending() > UNWRITTEN_MAX { index.write_behind() } else { Ok(()) }
     }
 }
 
