@@ -4,7 +4,7 @@
 //! groups is used.
 
 use super::config_file::Found;
-use super::replay::{Positions, ReplayError, Tables, replay};
+use super::replay::{Positions, ReplayError, Replayed, Tables, replay};
 use super::snapshot::{self, Snapshot};
 use super::writer::{SnapshotFiles, Versions};
 use super::{STATE_TOPIC, StateError};
@@ -77,7 +77,9 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
         loader.loaded.versions.delays = snapshot.version;
     }
     let mut loaded = loader.loaded;
-    loaded.replayed = replay(store, tables, &positions)?;
+    let replayed = replay(store, tables, &positions)?;
+    loaded.replayed = replayed.changes;
+    finish_deletions(store, tables, &replayed)?;
     if lost_topics {
         loaded.repairs.extend(guess_topics(store, tables)?);
     }
@@ -121,6 +123,16 @@ fn position<T>(snapshot: &Option<Snapshot<T>>, end: PhyOffset) -> PhyOffset {
         Some(snapshot) => snapshot.log_offset.unwrap_or(end),
         None => PhyOffset(0),
     }
+}
+
+/// Removes the queues of deleted topics that are still there: the deletion was cut short after its record.
+fn finish_deletions(store: &Store, tables: Tables<'_>, replayed: &Replayed) -> Result<(), StateError> {
+    for topic in &replayed.deleted_topics {
+        if tables.topics.get(topic).is_none() && !store.queues(topic).is_empty() {
+            store.delete_topic(topic)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes the topics whose queues are there although neither a file nor the log knows them.

@@ -10,6 +10,7 @@ use roxmq_protocol::java_hash;
 use roxmq_protocol::json::{FromJson, JsonError};
 use roxmq_protocol::record::{Record, RecordError};
 use roxmq_store::{ConsumeQueue, PhyOffset, QueueEntry, QueueId, QueueOffset, Store};
+use std::collections::BTreeSet;
 use std::io;
 
 /// Entries read at a time.
@@ -50,11 +51,19 @@ pub enum ReplayError {
     Change { at: PhyOffset, source: JsonError },
 }
 
-/// Makes the changes from the positions on, in order; gives how many there were.
-pub(super) fn replay(store: &Store, tables: Tables<'_>, from: &Positions) -> Result<usize, ReplayError> {
-    let Some(queue) = store.queue(STATE_TOPIC, QueueId(0)) else { return Ok(0) };
+/// What was made again.
+#[derive(Debug, Default)]
+pub(super) struct Replayed {
+    pub changes: usize,
+    /// Topics that were deleted, and perhaps made again later.
+    pub deleted_topics: BTreeSet<String>,
+}
+
+/// Makes the changes from the positions on, in order.
+pub(super) fn replay(store: &Store, tables: Tables<'_>, from: &Positions) -> Result<Replayed, ReplayError> {
+    let mut made = Replayed::default();
+    let Some(queue) = store.queue(STATE_TOPIC, QueueId(0)) else { return Ok(made) };
     let tag = java_hash::tags_code(RECORD_TAG);
-    let mut made = 0;
     let mut next = first_at_or_after(store, &queue, from.first())?;
     loop {
         let entries = store.entries(&queue, next, PAGE_ENTRIES)?;
@@ -63,8 +72,11 @@ pub(super) fn replay(store: &Store, tables: Tables<'_>, from: &Positions) -> Res
         }
         for entry in entries.iter().filter(|entry| entry.tags_code == tag) {
             if let Some(change) = read(store, entry)? {
+                if let Change::DeleteTopic(topic) = &change {
+                    made.deleted_topics.insert(topic.clone());
+                }
                 make(tables, from, entry.phy_offset, change);
-                made += 1;
+                made.changes += 1;
             }
         }
         next = QueueOffset(next.0 + entries.len() as i64);

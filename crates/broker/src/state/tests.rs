@@ -5,7 +5,7 @@ use crate::config::{BrokerConfig, CurrentConfig};
 use crate::groups::SubscriptionGroupConfig;
 use crate::offsets::QueueOffsets;
 use crate::registration::NoNameServers;
-use crate::state::{Which, log_offsets};
+use crate::state::{Change, Which, log_offsets};
 use crate::topics::topic_config;
 use crate::upkeep;
 use roxmq_store::files::{FileSystem, OpenMode, ReadMode};
@@ -170,6 +170,21 @@ fn what_came_after_the_files_is_made_again_on_top_of_them() {
     let (_, broker, report) = reopen_killed(&files, broker);
     check_filled(&broker);
     assert_eq!(report.replayed_changes, 2);
+}
+
+#[test]
+fn a_deletion_that_was_cut_short_is_finished() {
+    let files = FaultFiles::new();
+    let (broker, _) = open(&files);
+    broker.topics.put(topic_config("T", 1, 6)).expect("T");
+    send(&broker, "T", Q0);
+    // The process dies between the record of the deletion and the removal of the queues.
+    let mut turn = broker.state_log.turn();
+    turn.record(&Change::DeleteTopic("T".to_owned())).expect("the record");
+    drop(turn);
+    let (_, broker, _) = reopen_killed(&files, broker);
+    assert!(broker.topics.get("T").is_none());
+    assert!(broker.store.queues("T").is_empty());
 }
 
 #[test]

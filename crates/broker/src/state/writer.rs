@@ -154,8 +154,7 @@ impl Copies {
 }
 
 fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now: Millis) -> Copies {
-    // While this lasts nobody changes topics or groups, and what is committed meanwhile may be in the copy or not:
-    // its record comes after the position.
+    // While this lasts nobody changes topics or groups.
     let turn = log.turn();
     let log_offset = Some(turn.position());
     let changed = |held: Option<u64>, generation: u64| (held != Some(generation)).then_some(generation);
@@ -169,6 +168,8 @@ fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now
         let table = Groups { groups, forbidden: tables.groups.forbidden_table() };
         (generation, Snapshot { version: tables.groups.data_version(), log_offset, table })
     });
+    drop(turn);
+    // What is committed after the position may be in a copy or not: its record comes after the position, too.
     let offsets = changed(written.offsets, tables.offsets.generation()).filter(all).map(|generation| {
         let version = written.versions.offsets.next(now.0);
         (generation, Snapshot { version, log_offset, table: tables.offsets.all() })
