@@ -209,8 +209,7 @@ impl Node {
     /// The answer to somebody who is not on this host, by what a PROXY header says.
     pub async fn call_from_elsewhere(&self, request: Command) -> Command {
         const HEADER: &[u8] = b"PROXY TCP4 203.0.113.9 203.0.113.1 4711 10911\r\n";
-        self.exchange(HEADER, Encoding::Json, &request, |header, body| Command::from_frame(header, body))
-            .await
+        self.exchange(HEADER, Encoding::Json, &request, Command::from_frame).await
     }
 
     /// The encoding and the code of the answer to a request in this encoding.
