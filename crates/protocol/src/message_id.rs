@@ -109,8 +109,11 @@ fn push_ip(out: &mut Vec<u8>, ip: IpAddr) {
 
 fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in bytes {
-        out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    let start = out.len();
+    out.resize(start + 2 * bytes.len(), 0);
+    for (pair, byte) in out[start..].chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
     }
 }
 

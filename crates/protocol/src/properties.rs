@@ -109,6 +109,17 @@ impl<'a> Properties<'a> {
         std::str::from_utf8(value).ok()
     }
 
+    /// The values that count for some names, found in one pass.
+    pub fn get_all<const N: usize>(self, names: [&str; N]) -> [Option<&'a str>; N] {
+        let mut values = [None; N];
+        for (name, value) in self.items() {
+            if let Some(at) = names.iter().position(|wanted| wanted.as_bytes() == name) {
+                values[at] = std::str::from_utf8(value).ok();
+            }
+        }
+        values
+    }
+
     pub fn contains(self, name: &str) -> bool {
         self.items().any(|(other, _)| other == name.as_bytes())
     }
@@ -127,7 +138,7 @@ impl<'a> Properties<'a> {
 
     /// Names and values in order, as bytes.
     pub fn items(self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-        self.raw.split(|byte| *byte == VALUE_END).filter_map(split_item)
+        Items { rest: self.raw }
     }
 
     /// Appends all items but those with one of the names, each with both its separators.
@@ -140,10 +151,26 @@ impl<'a> Properties<'a> {
     }
 }
 
-fn split_item(item: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = item.iter().position(|byte| *byte == NAME_END)?;
-    let (name, value) = (&item[..at], &item[at + 1..]);
-    (!name.is_empty() && !value.is_empty()).then_some((name, value))
+struct Items<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.rest.is_empty() {
+            let end = self.rest.iter().position(|byte| *byte == VALUE_END).unwrap_or(self.rest.len());
+            let item = &self.rest[..end];
+            self.rest = self.rest.get(end + 1..).unwrap_or_default();
+            let name_end = item.iter().position(|byte| *byte == NAME_END);
+            match name_end.map(|at| (&item[..at], &item[at + 1..])) {
+                Some((name, value)) if !name.is_empty() && !value.is_empty() => return Some((name, value)),
+                _ => {}
+            }
+        }
+        None
+    }
 }
 
 /// Appends one property.
@@ -215,6 +242,7 @@ mod tests {
         assert!(properties.is_true("b"));
         assert!(!properties.is_true("a"));
         assert_eq!(properties.get("c"), None);
+        assert_eq!(properties.get_all(["c", "b", "a"]), [None, Some("true"), Some("y")]);
     }
 
     #[test]

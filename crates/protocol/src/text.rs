@@ -48,14 +48,17 @@ impl<'a> Text<'a> {
             out.extend_from_slice(self.raw.as_bytes());
             return;
         }
-        let mut rest = self.raw;
-        while let Some(at) = rest.find('\\') {
-            out.extend_from_slice(&rest.as_bytes()[..at]);
+        let mut rest = self.raw.as_bytes();
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+            out.extend_from_slice(&rest[..at]);
             let (character, length) = unescape(&rest[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 1));
-            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            match u8::try_from(character) {
+                Ok(byte) if byte.is_ascii() => out.push(byte),
+                _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
             rest = &rest[at + length..];
         }
-        out.extend_from_slice(rest.as_bytes());
+        out.extend_from_slice(rest);
     }
 
     pub fn is(self, other: &str) -> bool {
@@ -71,10 +74,9 @@ impl fmt::Display for Text<'_> {
 
 /// Decodes the escape that `text` starts with: the character and the bytes it took.
 /// A lone surrogate becomes the replacement character, as in Java's decoder.
-pub(crate) fn unescape(text: &str) -> Option<(char, usize)> {
-    let kind = *text.as_bytes().get(1)?;
-    let simple = match kind {
-        b'"' | b'\\' | b'/' | b'\'' => kind as char,
+pub(crate) fn unescape(text: &[u8]) -> Option<(char, usize)> {
+    let simple = match *text.get(1)? {
+        kind @ (b'"' | b'\\' | b'/' | b'\'') => kind as char,
         b'b' => '\u{8}',
         b'f' => '\u{c}',
         b'n' => '\n',
@@ -86,23 +88,20 @@ pub(crate) fn unescape(text: &str) -> Option<(char, usize)> {
     Some((simple, 2))
 }
 
-fn unescape_unicode(text: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| -> Option<u32> {
-        let digits = text.get(at..at + 4)?;
-        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return None;
-        }
-        u32::from_str_radix(digits, 16).ok()
-    };
-    let first = unit(2)?;
+fn unescape_unicode(text: &[u8]) -> Option<(char, usize)> {
+    let first = hex_unit(text.get(2..6)?)?;
     if (0xD800..0xDC00).contains(&first)
-        && text.get(6..8) == Some("\\u")
-        && let Some(second @ 0xDC00..0xE000) = unit(8)
+        && text.get(6..8) == Some(b"\\u")
+        && let Some(second @ 0xDC00..0xE000) = text.get(8..12).and_then(hex_unit)
     {
         let joined = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
         return Some((char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
     }
     Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6))
+}
+
+fn hex_unit(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
 #[cfg(test)]
@@ -124,7 +123,7 @@ mod tests {
     #[test]
     fn broken_escapes_are_seen() {
         for text in [r"\", r"\x", r"\u12", r"\u12g4", r"\u+123"] {
-            assert_eq!(unescape(text), None, "{text}");
+            assert_eq!(unescape(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -60,7 +60,7 @@ impl<'a> Scanner<'a> {
             if self.byte() == b'"' {
                 break;
             }
-            match unescape(&self.text[self.at..]) {
+            match unescape(&self.text.as_bytes()[self.at..]) {
                 Some((_, length)) => self.at += length,
                 None => return self.fail("an escape isn't one of JSON's"),
             }

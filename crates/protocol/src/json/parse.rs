@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
                 None => return self.fail("a string doesn't end"),
                 Some(byte) if *byte == quote => break,
                 Some(b'\\') => {
-                    let Some((character, length)) = unescape(&self.text[self.at..]) else {
+                    let Some((character, length)) = unescape(&self.text.as_bytes()[self.at..]) else {
                         return self.fail("an escape isn't one of JSON's");
                     };
                     out.push_str(&self.text[copied..self.at]);
