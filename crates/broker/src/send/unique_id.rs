@@ -7,6 +7,8 @@ use std::net::IpAddr;
 /// Makes the ids of one connection: nobody else in this process has its number.
 #[derive(Debug)]
 pub(super) struct UniqueIds {
+    /// Asking for it is a system call.
+    process_id: u16,
     connection_id: u64,
     counter: u16,
     digits: Vec<u8>,
@@ -14,7 +16,7 @@ pub(super) struct UniqueIds {
 
 impl UniqueIds {
     pub(super) fn new(connection_id: u64) -> Self {
-        UniqueIds { connection_id, counter: 0, digits: Vec::new() }
+        UniqueIds { process_id: std::process::id() as u16, connection_id, counter: 0, digits: Vec::new() }
     }
 
     pub(super) fn next(&mut self, ip: IpAddr, now: Millis) -> &str {
@@ -24,7 +26,7 @@ impl UniqueIds {
         self.digits.clear();
         let id = UniqueId {
             ip,
-            process_id: std::process::id() as u16,
+            process_id: self.process_id,
             instance: self.connection_id as u32,
             month_ms: now.0.rem_euclid(WRAP_MS) as u32,
             counter: self.counter,
