@@ -96,7 +96,7 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         GET_ALL_CONSUMER_OFFSET => Now(tools::offset_tables::of_consumers),
         GET_ALL_DELAY_OFFSET => Now(tools::offset_tables::of_delay_levels),
         INVOKE_BROKER_TO_RESET_OFFSET => Later(tools::reset_offset::handle),
-        CLONE_GROUP_OFFSET => Now(tools::clone_offsets::handle),
+        CLONE_GROUP_OFFSET => Operator(tools::clone_offsets::handle),
         UPDATE_AND_GET_GROUP_FORBIDDEN => Now(tools::forbidden::handle),
         _ => return None,
     })

@@ -3,16 +3,14 @@
 use super::is_read_by;
 use crate::Broker;
 use crate::refusal::Refusal;
-use crate::service::Caller;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
-use roxmq_protocol::frame::Frame;
 use std::collections::BTreeSet;
 
 /// Of one topic, or of all that the source has offsets of. Topics that are gone, and those that an online source
 /// doesn't read any more, are left out unless `offline` says that it doesn't matter who is online.
-pub(crate) fn handle(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
-    let fields = &frame.header.ext;
+pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+    let fields = request.ext_fields();
     let source = fields.need_str("srcGroup")?;
     let target = fields.need_str("destGroup")?;
     let offline = fields.bool("offline").unwrap_or(false);

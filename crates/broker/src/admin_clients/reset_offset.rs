@@ -30,7 +30,7 @@ pub(crate) fn handle(broker: Arc<Broker>, connection: Arc<Connection>, request: 
     })
 }
 
-fn reset(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+fn reset(broker: &Arc<Broker>, request: &Command) -> Result<Command, Refusal> {
     let fields = request.ext_fields();
     let header = ResetOffset::decode(&fields)?;
     let topic = broker.topics.get(&header.topic).ok_or_else(|| Refusal::topic_missing(&header.topic))?;
@@ -46,6 +46,10 @@ fn reset(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
         // In this order, so that no commit of a running consumer comes in between.
         broker.resets.set(&header.group, &header.topic, QueueId(queue.queue_id), offset);
         broker.offsets.commit(&header.group, &header.topic, QueueId(queue.queue_id), offset);
+        // A consumer at the end of the queue waits there; its next pull is what takes the reset up.
+        if let Some(waited_on) = broker.store.queue(&header.topic, QueueId(queue.queue_id)) {
+            broker.holds.finish_queue(broker, &waited_on);
+        }
         offset_table.insert(queue, offset);
     }
     tracing::info!(group = %header.group, topic = %header.topic, queues = offset_table.len(), "offsets were reset");

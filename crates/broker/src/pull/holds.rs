@@ -106,6 +106,16 @@ impl Holds {
         }
     }
 
+    /// Ends the waiting on a queue, as if every deadline had come: what to wait for has changed.
+    pub(crate) fn finish_queue(&self, broker: &Arc<Broker>, queue: &Arc<ConsumeQueue>) {
+        let key = QueueKey(Arc::as_ptr(queue) as usize);
+        let holds = self.shard(key).lock().take_queue(key);
+        queue.waiters.fetch_sub(holds.len() as u32, Ordering::SeqCst);
+        for (_, hold) in holds {
+            finish(broker, &hold);
+        }
+    }
+
     /// Nobody reads the answers any more.
     pub(crate) fn drop_connection(&self, queues: &HashSet<QueueKey>, connection: u64) {
         for key in queues {
