@@ -4,15 +4,21 @@
 
 mod bad_input;
 mod batch;
+mod clients;
 mod delay;
 mod groups;
+mod locks;
 mod long_poll;
 mod node;
 mod offsets;
 mod operators;
 mod pull;
 mod query;
+mod relay;
 mod requests;
+mod resets;
 mod retry;
 mod send;
+mod stats_admin;
 mod topics;
+mod wire;

@@ -94,9 +94,13 @@ impl Node {
         Node::open(settings, dir).await
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.server.local_addrs()[0]
+    }
+
     /// Another connection.
     pub async fn connect(&self) -> Peer {
-        Peer::connect(self.server.local_addrs()[0]).await
+        Peer::connect(self.address()).await
     }
 
     pub async fn call(&self, request: Command) -> Command {
@@ -225,7 +229,7 @@ impl Node {
         request: &Command,
         read: impl FnOnce(&Header<'_>, &[u8]) -> T,
     ) -> T {
-        let mut stream = tokio::net::TcpStream::connect(self.server.local_addrs()[0]).await.unwrap();
+        let mut stream = tokio::net::TcpStream::connect(self.address()).await.unwrap();
         let mut bytes = before.to_vec();
         request.encode(encoding, &mut bytes);
         stream.write_all(&bytes).await.unwrap();
