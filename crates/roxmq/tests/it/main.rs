@@ -1,0 +1,8 @@
+//! The binary as its users run it: processes, signals, exit codes and what they print.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod client;
+mod kill;
+mod process;
+mod server;
