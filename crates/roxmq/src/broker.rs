@@ -1,6 +1,6 @@
 //! `roxmq broker`: a broker alone, which registers with name servers elsewhere.
 
-use crate::node::{self, Banner, BrokerNode};
+use crate::node::{self, Banner, BrokerNode, StopSignals};
 use crate::settings::{Settings, set_default};
 use anyhow::bail;
 use clap::Args;
@@ -38,6 +38,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+    let signals = StopSignals::listen()?;
     let ports = node.ports()?;
     let (bind, root) = (node.bind, node.config.store_root());
     let mut banner = Banner::new();
@@ -45,13 +46,12 @@ async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> an
     banner.row("name servers", node.config.namesrv_addr.clone());
     banner.reach(node.advertised);
     let (broker, report) = node.open()?;
-    let server = node::listen(options, bind, &ports, Arc::new(node::service(&broker))).await?;
-    broker.run()?;
+    let service = Arc::new(node::service(&broker));
+    let server = node::serve_broker(options, bind, &ports, service, &broker).await?;
     banner.store(&root, &report.store);
     banner.print("The broker", started.elapsed());
 
-    let signal = node::stop_signal().await?;
-    tracing::info!(signal, "stopping");
+    signals.wait().await;
     node::stop(server, Some(broker)).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `roxmq dev`: a server for tests. A temporary store, one port for everything, nothing left behind.
 
-use crate::node::{self, BrokerNode, Whole};
+use crate::node::{self, BrokerNode, StopSignals, Whole};
 use crate::settings::{Settings, set_default};
 use anyhow::Context;
 use clap::Args;
@@ -43,11 +43,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+    let signals = StopSignals::listen()?;
     let (addr, port) = (node.advertised.addr, node.config.listen_port);
     let whole = Whole::start(node, options, &[port], port).await?;
     println!("ready {addr} ({:.0} ms)", started.elapsed().as_secs_f64() * 1000.0);
 
-    node::stop_signal().await?;
+    signals.wait().await;
     whole.stop().await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `roxmq namesrv`: a name server alone.
 
-use crate::node::{self, Banner};
+use crate::node::{self, Banner, StopSignals};
 use crate::settings::Settings;
 use clap::Args;
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
@@ -31,6 +31,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(config: NamesrvConfig, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+    let signals = StopSignals::listen()?;
     let bind = node::bind_address(&config.bind_address)?;
     let port = config.listen_port;
     let namesrv = Namesrv::new(config)?;
@@ -42,8 +43,7 @@ async fn serve(config: NamesrvConfig, options: ServerOptions, started: Instant) 
     }
     banner.print("The name server", started.elapsed());
 
-    let signal = node::stop_signal().await?;
-    tracing::info!(signal, "stopping");
+    signals.wait().await;
     node::stop(server, None).await;
     namesrv.shutdown();
     maintenance.await?;

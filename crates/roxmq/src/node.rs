@@ -23,7 +23,7 @@ use roxmq_store::files::OsFiles;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long connections may take to finish what is in flight when the process stops.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -78,6 +78,22 @@ impl BrokerNode {
     }
 }
 
+/// Opens the doors of a broker whose store is open. If that fails, the store is closed as at any stop.
+pub async fn serve_broker<S: Service>(
+    options: ServerOptions,
+    bind: IpAddr,
+    ports: &[u16],
+    service: Arc<S>,
+    broker: &Arc<Broker>,
+) -> anyhow::Result<Server> {
+    let server = listen(options, bind, ports, service).await;
+    let started = server.and_then(|server| Ok(broker.run().map(|()| server)?));
+    if started.is_err() {
+        broker.shutdown().await;
+    }
+    started
+}
+
 /// Listens on the ports of an address, all serving the same.
 pub async fn listen<S: Service>(
     mut options: ServerOptions,
@@ -89,14 +105,29 @@ pub async fn listen<S: Service>(
     Ok(Server::start(options, service).await?)
 }
 
-/// Waits for the signal that ends the process.
-pub async fn stop_signal() -> anyhow::Result<&'static str> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    })
+/// The signals that end the process. From the moment this exists they end it in order: one that comes while the
+/// process still starts is kept.
+pub struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    pub fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen to signals");
+        Ok(StopSignals {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    pub async fn wait(mut self) {
+        let signal = tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        };
+        tracing::info!(signal, "stopping");
+    }
 }
 
 /// Stops in order: no new connections, the broker leaves the name servers and answers who waits, what is in flight

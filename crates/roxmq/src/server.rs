@@ -1,6 +1,6 @@
 //! `roxmq server`: name server and broker in one process, every port serving both.
 
-use crate::node::{self, Banner, BrokerNode, Whole};
+use crate::node::{self, Banner, BrokerNode, StopSignals, Whole};
 use crate::settings::{Settings, set_default};
 use clap::Args;
 use roxmq_remoting::ServerOptions;
@@ -46,6 +46,7 @@ async fn serve(
     ports: &[u16],
     started: Instant,
 ) -> anyhow::Result<ExitCode> {
+    let signals = StopSignals::listen()?;
     let root = node.config.store_root();
     let shown = ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
     let mut banner = Banner::new();
@@ -57,8 +58,7 @@ async fn serve(
     banner.store(&root, &whole.report.store);
     banner.print("RoxMQ", started.elapsed());
 
-    let signal = node::stop_signal().await?;
-    tracing::info!(signal, "stopping");
+    signals.wait().await;
     whole.stop().await?;
     Ok(ExitCode::SUCCESS)
 }

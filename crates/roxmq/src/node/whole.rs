@@ -1,6 +1,6 @@
 //! Name server and broker in one process, on the same ports.
 
-use super::{BrokerNode, Combined, DialledAddress, listen, service, stop};
+use super::{BrokerNode, Combined, DialledAddress, serve_broker, service, stop};
 use roxmq_broker::{Broker, StartReport};
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
 use roxmq_remoting::{Server, ServerOptions};
@@ -31,9 +31,8 @@ impl Whole {
         let bind = node.bind;
         let (broker, report) = node.open()?;
         let combined = Combined { namesrv: Arc::clone(&namesrv), broker: service(&broker) };
-        let server = listen(options, bind, ports, Arc::new(combined)).await?;
+        let server = serve_broker(options, bind, ports, Arc::new(combined), &broker).await?;
         let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
-        broker.run()?;
         Ok(Whole { server, namesrv, maintenance, broker, report })
     }
 

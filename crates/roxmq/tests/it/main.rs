@@ -6,3 +6,4 @@ mod client;
 mod kill;
 mod process;
 mod server;
+mod start;
