@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bench;
 mod client;
 mod kill;
 mod process;
 mod server;
 mod start;
+mod store_check;

@@ -1,0 +1,63 @@
+//! `roxmq bench` against a server of its own, and against none.
+
+use crate::process::{Process, run};
+use crate::start::dev_port;
+use serde_json::Value;
+use std::net::TcpListener;
+use tempfile::TempDir;
+
+#[test]
+fn every_workload_measures_a_server() {
+    let temporary = TempDir::new().unwrap();
+    let process = Process::spawn_in(temporary.path(), &["dev"]);
+    let (process, ready) = process.wait_for_line("ready").unwrap();
+    let address = format!("127.0.0.1:{}", dev_port(&ready));
+    let measure = |workload: &str, more: &[&str]| {
+        let common = ["bench", workload, "--addr", &address, "--seconds", "1", "--json"];
+        let ended = run(&[&common, more].concat());
+        assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_sane(&report, workload, process.pid());
+        report
+    };
+    let produced = measure("produce", &["--size", "200"]);
+    let batches = measure("produce", &["--size", "200", "--batch", "16"]);
+    let consumed = measure("consume", &[]);
+    let sent = messages(&produced) + messages(&batches);
+    assert!(messages(&consumed) <= sent, "{consumed:#} after {produced:#} and {batches:#}");
+    measure("latency", &["--rate", "200"]);
+    assert!(process.terminate().status.success());
+}
+
+fn messages(report: &Value) -> u64 {
+    report["messages"].as_u64().unwrap()
+}
+
+#[track_caller]
+fn assert_sane(report: &Value, workload: &str, pid: u32) {
+    let figure = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("no figure: {report:#}"));
+    assert_eq!(report["workload"], workload);
+    assert_eq!(report["errors"], 0, "{report:#}");
+    let (messages, seconds) = (messages(report), figure(&report["seconds"]));
+    assert!(messages > 0 && seconds > 0.0, "{report:#}");
+    let rate = messages as f64 / seconds;
+    assert!((figure(&report["messages_per_second"]) - rate).abs() <= rate / 100.0, "{report:#}");
+    let latency: Vec<f64> =
+        ["p50", "p90", "p99", "p999", "max"].iter().map(|key| figure(&report["latency_us"][key])).collect();
+    assert!(latency.is_sorted() && latency[0] > 0.0, "{report:#}");
+    assert_eq!(report["server"]["pid"], pid, "the server was found by its port");
+    assert!(figure(&report["server"]["anonymous_mib"]) > 0.0, "{report:#}");
+}
+
+#[test]
+fn nobody_there() {
+    // Bound and let go: a port where nobody listens.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    for workload in ["produce", "consume", "latency"] {
+        let ended = run(&["bench", workload, "--addr", &address, "--seconds", "1"]);
+        assert_eq!(ended.status.code(), Some(1), "{ended:#?}");
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(text.contains(&format!("cannot connect to {address}")), "{ended:#?}");
+        assert!(text.contains("refused"), "{ended:#?}");
+    }
+}
