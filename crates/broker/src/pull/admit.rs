@@ -115,8 +115,13 @@ pub(super) fn admit(broker: &Broker, frame: &Frame<'_>) -> Result<Admission, Ref
     check_numbers(&header, topic.read_queue_nums)?;
     let filter = filter(broker, &header, &group)?;
     let queue_id = QueueId(header.queue_id);
+    // The Go pull consumer asks for 0 messages and means as many as there may be.
+    let wanted = match header.max_msg_nums {
+        0 => usize::MAX,
+        count => count as usize,
+    };
     let limits = |count: usize, bytes| ReadLimits {
-        count_max: count.min(header.max_msg_nums as usize).max(1),
+        count_max: wanted.min(count).max(1),
         bytes_max: bytes,
         scan_max: SCAN_MAX,
     };
@@ -191,9 +196,9 @@ fn check_numbers(header: &PullHeader<'_>, read_queues: i32) -> Result<(), Refusa
             header.topic
         )));
     }
-    if *max_msg_nums <= 0 {
+    if *max_msg_nums < 0 {
         return Err(Refusal::invalid(format!(
-            "maxMsgNums[{max_msg_nums}] is illegal, it must be at least 1"
+            "maxMsgNums[{max_msg_nums}] is illegal, it must not be negative"
         )));
     }
     if sys_flag & flag::SUSPEND != 0 && *suspend_timeout_millis < 0 {
@@ -311,7 +316,7 @@ mod tests {
         for queue_id in [-2, -1, 4, 1_000_000] {
             check(&format!("queueId[{queue_id}]"), &|header| header.queue_id = queue_id);
         }
-        for count in [0, -1, i32::MIN] {
+        for count in [-1, i32::MIN] {
             check(&format!("maxMsgNums[{count}]"), &|header| header.max_msg_nums = count);
         }
         check("suspendTimeoutMillis[-1]", &|header| header.suspend_timeout_millis = -1);
