@@ -28,7 +28,7 @@ pub(crate) enum Handler {
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
     Disk(fn(&Broker, &Command) -> Result<Command, Refusal>),
-    /// As `Disk`, from the broker's own host only unless `roxmqAllowRemoteAdmin` says otherwise.
+    /// As `Disk`, from the broker's own host only unless `remoteAdminEnable` says otherwise.
     Operator(fn(&Broker, &Command) -> Result<Command, Refusal>),
     /// Waits for other processes, or has more to ask than its fields.
     Later(fn(Arc<Broker>, Arc<Connection>, Command) -> Answer),

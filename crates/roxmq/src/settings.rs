@@ -4,7 +4,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use roxmq_broker::BrokerConfig;
 use roxmq_protocol::properties_text;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct Settings {
@@ -58,6 +59,10 @@ pub fn broker_config(
     set_default(&mut pairs, "storePathRootDir", home()?.join("store").display());
     if let Some(file) = file {
         pairs.push(("brokerConfigPath".to_owned(), file.display().to_string()));
+    } else {
+        let mut changed = changed_in_store(&pairs)?;
+        changed.append(&mut pairs);
+        pairs = changed;
     }
     let own = |key: &str| OWN_KEYS.iter().any(|prefix| key.starts_with(prefix));
     pairs.retain(|(key, _)| !own(key));
@@ -66,6 +71,19 @@ pub fn broker_config(
         tracing::warn!("{note}");
     }
     Ok(config)
+}
+
+/// What was changed over the network while no file was given: it is kept with the store, and what is given counts
+/// more.
+fn changed_in_store(pairs: &[(String, String)]) -> anyhow::Result<Vec<(String, String)>> {
+    let Some(root) = last(pairs, "storePathRootDir") else { return Ok(Vec::new()) };
+    let path = Path::new(root).join("config").join("broker.properties");
+    match std::fs::read(&path) {
+        Ok(text) => Ok(properties_text::parse(&String::from_utf8_lossy(&text))),
+        // No store yet is the usual case; a root that is no directory is reported where the store is opened.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
 }
 
 /// Keys that the binary reads itself, by how they start.

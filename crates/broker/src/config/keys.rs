@@ -75,7 +75,7 @@ keys! {
     /// Keys that no request may change, separated by `;`.
     config_black_list / "configBlackList": String = "configBlackList;brokerConfigPath".to_owned(), AtStart;
     /// Whether requests that change the configuration or delete data are taken from other machines.
-    allow_remote_admin / "roxmqAllowRemoteAdmin": bool = false, AtStart;
+    remote_admin_enable / "remoteAdminEnable": bool = false, AtStart;
 
     auto_create_topic_enable / "autoCreateTopicEnable": bool = true, AtOnce;
     auto_create_subscription_group / "autoCreateSubscriptionGroup": bool = true, AtOnce;

@@ -22,7 +22,7 @@ const NEVER_BY_REQUEST: &[&str] = &[
     "abortFile",
     "messageStorePlugIn",
     "authConfigPath",
-    "roxmqAllowRemoteAdmin",
+    "remoteAdminEnable",
 ];
 
 /// A change that may be made.

@@ -115,7 +115,7 @@ fn keys_that_name_files_are_not_changed_by_requests() {
         "brokerConfigPath",
         "configBlackList",
         "storePathRootDir",
-        "roxmqAllowRemoteAdmin",
+        "remoteAdminEnable",
         "regionId",
     ] {
         let refused = UpdateError::Forbidden(key.to_owned());

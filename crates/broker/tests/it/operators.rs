@@ -103,14 +103,14 @@ async fn changes_from_elsewhere_need_to_be_allowed() {
         assert_code(
             &node.call_from_elsewhere(request.clone()).await,
             response::NO_PERMISSION,
-            &["roxmqAllowRemoteAdmin"],
+            &["remoteAdminEnable"],
         );
         assert_code(&node.call(request).await, response::SUCCESS, &[]);
     }
     let show = Command::request(request::GET_BROKER_CONFIG);
     assert_code(&node.call_from_elsewhere(show).await, response::SUCCESS, &[]);
     node.stop().await;
-    let node = Node::start_with(&[("roxmqAllowRemoteAdmin", "true")]).await;
+    let node = Node::start_with(&[("remoteAdminEnable", "true")]).await;
     for request in requests() {
         assert_code(&node.call_from_elsewhere(request).await, response::SUCCESS, &[]);
     }

@@ -138,12 +138,12 @@ async fn offsets_are_not_set_from_elsewhere() {
     let node = started(&[]).await;
     for request in [to_offset(0, 2), clone.clone(), forbid.clone().with("readable", false)] {
         let refused = node.call_from_elsewhere(request).await;
-        assert_code(&refused, response::NO_PERMISSION, &["203.0.113.9", "roxmqAllowRemoteAdmin"]);
+        assert_code(&refused, response::NO_PERMISSION, &["203.0.113.9", "remoteAdminEnable"]);
     }
     assert_code(&node.call_from_elsewhere(forbid).await, response::SUCCESS, &[]);
     assert_eq!(consumed(&node, 0).await, 4);
     node.stop().await;
-    let node = started(&[("roxmqAllowRemoteAdmin", "true")]).await;
+    let node = started(&[("remoteAdminEnable", "true")]).await;
     assert_reset(&node.call_from_elsewhere(to_offset(0, 2)).await, 2);
     assert_code(&node.call_from_elsewhere(clone).await, response::SUCCESS, &[]);
     node.stop().await;

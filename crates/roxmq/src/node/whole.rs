@@ -26,6 +26,7 @@ impl Whole {
     ) -> anyhow::Result<Whole> {
         let mut namesrv_config = NamesrvConfig::new(&node.config.store_root());
         namesrv_config.listen_port = namesrv_port;
+        namesrv_config.remote_admin_enable = node.config.remote_admin_enable;
         let addresses = Arc::new(DialledAddress { own: node.advertised });
         let namesrv = Namesrv::with_addresses(namesrv_config, addresses)?;
         let bind = node.bind;
