@@ -22,6 +22,7 @@ pub mod properties_text;
 pub mod record;
 pub mod request;
 pub mod response;
+mod scan;
 pub mod subscription;
 pub mod sys_flag;
 pub mod text;

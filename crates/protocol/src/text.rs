@@ -4,6 +4,7 @@
 //! binary headers don't. Most fields are compared or parsed and never copied; the property string goes straight
 //! from here into the record. Whoever builds an escaped text has checked its escapes, so decoding can't fail.
 
+use crate::scan::find_either;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -49,7 +50,7 @@ impl<'a> Text<'a> {
             return;
         }
         let mut rest = self.raw.as_bytes();
-        while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        while let Some(at) = find_either(rest, b'\\', b'\\') {
             out.extend_from_slice(&rest[..at]);
             let (character, length) = unescape(&rest[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 1));
             match u8::try_from(character) {

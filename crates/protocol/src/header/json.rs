@@ -2,7 +2,9 @@
 
 use super::{Encoding, FIELDS_MAX, Header, HeaderError};
 use crate::command::Command;
+use crate::ext::ExtFields;
 use crate::language::Language;
+use crate::scan::find_either;
 use crate::text::{Text, unescape};
 
 /// Unknown keys may hold any value, nested at most this deep.
@@ -47,20 +49,21 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    #[inline]
     fn string(&mut self) -> Result<Text<'a>, HeaderError> {
         self.expect(b'"', "a string should start here")?;
         let start = self.at;
         let mut escaped = false;
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            match rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-                None => return self.fail("a string doesn't end"),
-                Some(length) => self.at += length,
-            }
-            if self.byte() == b'"' {
+            let Some(length) = find_either(rest, b'"', b'\\') else {
+                return self.fail("a string doesn't end");
+            };
+            self.at += length;
+            if rest[length] == b'"' {
                 break;
             }
-            match unescape(&self.text.as_bytes()[self.at..]) {
+            match unescape(&rest[length..]) {
                 Some((_, length)) => self.at += length,
                 None => return self.fail("an escape isn't one of JSON's"),
             }
@@ -95,6 +98,52 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Takes fields that are written as clients write them, strings without a blank around them, and stops before
+    /// anything else. Two thirds of a send's header are such fields.
+    fn compact_fields(&mut self, ext: &mut ExtFields<'a>) -> usize {
+        let mut count = 0;
+        while count < FIELDS_MAX {
+            let Some((name, value, after)) = self.compact_field() else {
+                break;
+            };
+            ext.push(name, value);
+            self.at = after;
+            count += 1;
+        }
+        count
+    }
+
+    /// `"name":"value"` with the comma or the brace that follows, of which only the comma is taken.
+    fn compact_field(&self) -> Option<(Text<'a>, Text<'a>, usize)> {
+        const BETWEEN: &[u8] = b"\":\"";
+        let bytes = self.text.as_bytes();
+        let name_at = self.at + 1;
+        if self.byte() != b'"' {
+            return None;
+        }
+        let name_end = name_at + find_either(bytes.get(name_at..)?, b'"', b'\\')?;
+        let value_at = name_end + BETWEEN.len();
+        if bytes.get(name_end..value_at)? != BETWEEN {
+            return None;
+        }
+        let mut end = value_at + find_either(&bytes[value_at..], b'"', b'\\')?;
+        let mut escaped = false;
+        while bytes[end] == b'\\' {
+            let (_, length) = unescape(&bytes[end..])?;
+            end += length;
+            end += find_either(&bytes[end..], b'"', b'\\')?;
+            escaped = true;
+        }
+        let after = match bytes.get(end + 1)? {
+            b',' => end + 2,
+            b'}' => end + 1,
+            _ => return None,
+        };
+        let raw = &self.text[value_at..end];
+        let value = if escaped { Text::escaped(raw) } else { Text::plain(raw) };
+        Some((Text::plain(&self.text[name_at..name_end]), value, after))
+    }
+
     /// Passes over an object or an array, looking only at brackets and strings.
     fn skip_nested(&mut self) -> Result<(), HeaderError> {
         let mut depth = 0;
@@ -126,9 +175,17 @@ impl<'a> Scanner<'a> {
     /// Runs `each` with the scanner before the value of each key of an object.
     fn object(
         &mut self,
-        mut each: impl FnMut(&mut Self, Text<'a>) -> Result<(), HeaderError>,
+        each: impl FnMut(&mut Self, Text<'a>) -> Result<(), HeaderError>,
     ) -> Result<(), HeaderError> {
         self.expect(b'{', "an object should start here")?;
+        self.members(each)
+    }
+
+    /// The rest of an object from a key, or from its end, on.
+    fn members(
+        &mut self,
+        mut each: impl FnMut(&mut Self, Text<'a>) -> Result<(), HeaderError>,
+    ) -> Result<(), HeaderError> {
         loop {
             self.skip_blanks();
             if self.byte() == b'}' {
@@ -199,8 +256,9 @@ fn ext_fields<'a>(scanner: &mut Scanner<'a>, header: &mut Header<'a>) -> Result<
         scanner.value()?;
         return Ok(());
     }
-    let mut count = 0;
-    scanner.object(|scanner, key| {
+    scanner.at += 1;
+    let mut count = scanner.compact_fields(&mut header.ext);
+    scanner.members(|scanner, key| {
         count += 1;
         if count > FIELDS_MAX {
             return Err(HeaderError::TooManyFields(FIELDS_MAX));
@@ -292,3 +350,6 @@ pub fn push_string(value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[written..]);
     out.push(b'"');
 }
+
+#[cfg(test)]
+mod tests;
