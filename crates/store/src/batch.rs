@@ -109,6 +109,9 @@ impl AppendBatch {
             self.targets.clear();
             self.deletions = deletions;
         }
+        if self.bytes.capacity() == 0 {
+            self.bytes = core.log.tail.spare().unwrap_or_default();
+        }
         self.bytes.reserve(self.last_bytes.min(ROOM_BYTES_MAX));
     }
 
@@ -157,7 +160,8 @@ impl AppendBatch {
             self.stored.clear();
             return Err(error);
         }
-        log.keep(&self.take_bytes(), &parts);
+        let (bytes, room) = self.take_bytes();
+        log.keep(bytes, room, &parts);
         self.enter(core, now);
         Ok(())
     }
@@ -182,14 +186,16 @@ impl AppendBatch {
         }
     }
 
-    fn take_bytes(&mut self) -> Bytes {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        self.last_bytes = bytes.len();
-        // The log's tail counts what it holds, not the room behind it.
-        if bytes.capacity() > bytes.len() + bytes.len() / 4 {
-            bytes.shrink_to_fit();
+    /// The records for the log's tail, and how much room their buffer has besides. What is little in a large buffer
+    /// is copied, so that the tail doesn't hold the buffer for it.
+    fn take_bytes(&mut self) -> (Bytes, usize) {
+        self.last_bytes = self.bytes.len();
+        if self.bytes.len() < self.bytes.capacity() / 4 {
+            return (Bytes::copy_from_slice(&self.bytes), 0);
         }
-        Bytes::from(bytes)
+        let bytes = std::mem::take(&mut self.bytes);
+        let room = bytes.capacity() - bytes.len();
+        (Bytes::from(bytes), room)
     }
 
     fn enter(&mut self, core: &Core, now: Millis) {

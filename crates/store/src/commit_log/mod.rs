@@ -139,10 +139,11 @@ impl Appending<'_> {
         self.writer.write(&log.segments, &log.flusher, &log.ahead, burst, parts)
     }
 
-    /// Keeps what was written in memory for readers. Nobody sees it before it is published.
-    pub fn keep(&self, burst: &Bytes, parts: &Parts) {
+    /// Keeps what was written in memory for readers; `room` is what its buffer holds unused. Nobody sees it before
+    /// it is published.
+    pub fn keep(&self, burst: Bytes, room: usize, parts: &Parts) {
         for part in parts.iter().filter(|part| !part.bytes.is_empty()) {
-            self.log.tail.push(part.at, burst.slice(part.bytes.clone()));
+            self.log.tail.push(part.at, burst.slice(part.bytes.clone()), room);
         }
     }
 
