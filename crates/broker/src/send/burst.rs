@@ -16,7 +16,7 @@ use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::properties::{self, name};
 use roxmq_protocol::request::send::SendHeader;
 use roxmq_remoting::{Connection, Output};
-use roxmq_store::{AppendBatch, PhyOffset};
+use roxmq_store::{AppendBatch, Millis, PhyOffset};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,6 +31,8 @@ pub(crate) struct SendBurst {
     message_ids: Vec<OffsetMessageId>,
     /// Spreads messages that name no queue over all.
     turn: u32,
+    /// When the burst began.
+    now: Millis,
     settings: Option<Settings>,
 }
 
@@ -67,6 +69,7 @@ impl SendBurst {
             unique_ids: UniqueIds::new(connection_id),
             message_ids: Vec::new(),
             turn: connection_id as u32,
+            now: Millis(0),
             settings: None,
         }
     }
@@ -111,11 +114,15 @@ impl SendBurst {
     ) -> Result<(), Refusal> {
         let header = SendHeader::decode(frame.header.code, &frame.header.ext)?;
         self.turn = self.turn.wrapping_add(1);
+        if self.pending.is_empty() {
+            self.now = broker.clock.now();
+        }
         let admitted = admit(broker, &settings.config, &header, frame.header.version, self.turn)?;
         rules::check_body(frame.body.len(), settings.config.max_message_size)?;
         let (first, bytes_before, key_start) = (self.batch.len(), self.batch.bytes(), self.keys.len());
         let born_host = connection.remote();
-        let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host };
+        let now = self.now;
+        let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
         if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
         } else {

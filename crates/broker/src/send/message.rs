@@ -24,6 +24,8 @@ pub(super) struct Incoming<'a> {
     pub(super) header: &'a SendHeader<'a>,
     pub(super) admitted: &'a Admitted,
     pub(super) born_host: SocketAddr,
+    /// The time of the burst.
+    pub(super) now: Millis,
 }
 
 impl Incoming<'_> {
@@ -38,7 +40,7 @@ impl Incoming<'_> {
         properties.load(self.header.properties)?;
         if properties.uniq_key().is_none() {
             let store_ip = self.settings.sender.store_host.ip();
-            properties.add_uniq_key(unique_ids.next(store_ip, self.broker.clock.now()))?;
+            properties.add_uniq_key(unique_ids.next(store_ip, self.now))?;
         }
         if self.admitted.dead_letter {
             bury(properties)?;
@@ -112,7 +114,7 @@ impl Incoming<'_> {
 
     /// Sends the message to wait in the queue of its level, with its own place noted in its properties.
     fn park(&self, properties: &mut MessageProperties, level: i32) -> Result<Parked, Refusal> {
-        let parked = self.broker.delay_levels.park(level, self.broker.clock.now());
+        let parked = self.broker.delay_levels.park(level, self.now);
         let queue_id = self.admitted.queue_id.to_string();
         properties.set(&[
             (name::DELAY_TIME_LEVEL, Some(&parked.level.to_string())),

@@ -192,11 +192,8 @@ pub(crate) struct IndexKeys<'a> {
 
 impl<'a> IndexKeys<'a> {
     pub(crate) fn of(properties: Properties<'a>) -> Self {
-        IndexKeys {
-            uniq_key: properties.get(name::UNIQ_KEY),
-            keys: properties.get(name::KEYS),
-            tags: properties.get(name::TAGS),
-        }
+        let [uniq_key, keys, tags] = properties.get_all([name::UNIQ_KEY, name::KEYS, name::TAGS]);
+        IndexKeys { uniq_key, keys, tags }
     }
 
     /// Each hash once: the unique key's, those of its keys, and that of its tags.
