@@ -135,12 +135,12 @@ async fn equal_opaques_on_many_connections() {
         connections.push((n % 4, node.connect().await));
     }
     for _ in 0..10 {
-        let calls = connections.iter().map(|(queue_id, connection)| async move {
-            let answer = connection.call(pull("g", "T", *queue_id, 0)).await;
-            assert_eq!(messages(&answer)[0].text(), format!("of {queue_id}"));
-        });
-        for call in calls {
-            call.await;
+        let asked: Vec<_> = connections
+            .iter()
+            .map(|(queue_id, connection)| (queue_id, connection.start(pull("g", "T", *queue_id, 0))))
+            .collect();
+        for (queue_id, answer) in asked {
+            assert_eq!(messages(&answer.await)[0].text(), format!("of {queue_id}"));
         }
     }
     node.stop().await;
