@@ -81,7 +81,9 @@ fn changed_in_store(pairs: &[(String, String)]) -> anyhow::Result<Vec<(String, S
     match std::fs::read(&path) {
         Ok(text) => Ok(properties_text::parse(&String::from_utf8_lossy(&text))),
         // No store yet is the usual case; a root that is no directory is reported where the store is opened.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }
