@@ -229,6 +229,12 @@ impl TopicTable {
         queues: i32,
         sys_flag: i32,
     ) -> Result<TopicConfig, CreateError> {
+        // A template of the namespace's own goes before the one of all.
+        let template =
+            match names::is_auto_create_topic_of_namespace(template) && self.get(template).is_none() {
+                true => names::AUTO_CREATE_TOPIC,
+                false => template,
+            };
         if template == names::AUTO_CREATE_TOPIC && !self.config.get().auto_create_topic_enable {
             return Err(CreateError::Disabled { topic: topic.to_owned() });
         }
@@ -322,6 +328,17 @@ mod tests {
         assert_eq!(table.data_version().counter, 3);
     }
 
+    /// Clients with a namespace name `ns%TBW102` as the template, which no broker had: their topics were never made.
+    #[test]
+    fn a_template_with_a_namespace_is_the_template_of_all() {
+        let (table, _) = table(BrokerConfig::default());
+        let made = table.create_by_send("ns%T", "ns%TBW102", 16, 0).expect("a topic");
+        assert_eq!((made.write_queue_nums, made.perm), (8, 6));
+        table.put(topic_config("ns%TBW102", 2, 7)).expect("a template of its own");
+        let made = table.create_by_send("ns%U", "ns%TBW102", 16, 0).expect("a topic");
+        assert_eq!(made.write_queue_nums, 2);
+    }
+
     #[test]
     fn a_send_makes_no_topic_without_a_template() {
         let (table, _) = table(BrokerConfig { auto_create_topic_enable: false, ..BrokerConfig::default() });
@@ -331,6 +348,7 @@ mod tests {
             assert!(table.get("New").is_none());
         };
         check("TBW102", "autoCreateTopicEnable is false");
+        check("ns%TBW102", "autoCreateTopicEnable is false");
         check("Absent", "'Absent' doesn't exist");
         check("BenchmarkTest", "'BenchmarkTest' (perm 6) is no template");
     }

@@ -56,6 +56,8 @@ async fn topics_are_made_by_the_first_message_and_not_against_the_rules() {
         assert_code(&node.call(send(topic, "x")).await, code, words);
     };
     check("ns%Topic_1-a|b", response::SUCCESS, &[]).await;
+    let of_namespace = change(send("ns%Other", "x"), "c", "ns%TBW102");
+    assert_code(&node.call(of_namespace).await, response::SUCCESS, &[]);
     check(&"t".repeat(127), response::SUCCESS, &[]).await;
     check(&"t".repeat(128), response::INVALID_PARAMETER, &["128", "127"]).await;
     check("", response::INVALID_PARAMETER, &["blank"]).await;

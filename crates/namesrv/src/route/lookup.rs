@@ -1,9 +1,10 @@
 //! Questions about one topic, one broker set, or the whole cluster (105, 901, 106).
 
 use super::RoutePolicy;
-use super::table::{BrokerSet, MASTER_ID, PERM_WRITE, RouteTable};
+use super::table::{BrokerSet, MASTER_ID, PERM_WRITE, RouteTable, TopicEntry};
 use roxmq_protocol::body::cluster_info::ClusterInfo;
 use roxmq_protocol::body::route::{BrokerData, QueueData, TopicRouteData};
+use roxmq_protocol::names;
 use std::collections::BTreeMap;
 
 /// Topics whose messages are for the members of one set and not for an acting master.
@@ -14,7 +15,7 @@ impl RouteTable {
     pub fn route(&self, topic: &str, policy: RoutePolicy) -> Option<TopicRouteData> {
         let mut route = TopicRouteData::default();
         let shows_acting = policy.acting_master && !topic.starts_with(SYNC_MEMBER_TOPIC_PREFIX);
-        for (broker_name, entry) in self.topics.get(topic)? {
+        for (broker_name, entry) in self.entries(topic)? {
             let Some(set) = self.brokers.get(broker_name) else { continue };
             let queues = QueueData {
                 broker_name: broker_name.clone(),
@@ -33,6 +34,13 @@ impl RouteTable {
         }
         route.topic_queue_mapping_by_broker = self.mappings.get(topic).cloned();
         (!route.broker_datas.is_empty()).then_some(route)
+    }
+
+    /// Where the topic is. The template of unknown topics is the same one for every namespace without one of its own.
+    fn entries(&self, topic: &str) -> Option<&BTreeMap<String, TopicEntry>> {
+        let is_template = || names::is_auto_create_topic_of_namespace(topic);
+        let template = || is_template().then(|| self.topics.get(names::AUTO_CREATE_TOPIC)).flatten();
+        self.topics.get(topic).or_else(template)
     }
 
     /// Every broker, by name and by cluster.

@@ -43,6 +43,17 @@ async fn topics_without_a_broker_have_no_route() {
     assert_eq!(ns.refusal(Command::request(request::GET_ROUTEINFO_BY_TOPIC)).await, none("null"));
 }
 
+/// Clients with a namespace ask for `ns%TBW102`, which no broker registers, and could never make a topic.
+#[tokio::test]
+async fn the_template_of_new_topics_has_a_route_in_every_namespace() {
+    let ns = TestNamesrv::start(&[]).await;
+    assert_eq!(ns.route("ns%TBW102").await.code, 17);
+    ns.call(registration("a", 0, &["TBW102", "T"])).await;
+    let of = async |topic: &str| ns.text(route(topic, version::V5_5_0)).await;
+    assert_eq!(of("ns%TBW102").await, of("TBW102").await);
+    assert_eq!(ns.route("ns%T").await.code, 17);
+}
+
 #[tokio::test]
 async fn no_route_is_given_while_brokers_still_register() {
     let ns = TestNamesrv::start(&[("needWaitForService", "true"), ("waitSecondsForService", "3600")]).await;

@@ -94,6 +94,13 @@ pub fn is_system_topic(topic: &str) -> bool {
     topic.starts_with(SYSTEM_TOPIC_PREFIX) || SYSTEM_TOPICS.contains(&topic)
 }
 
+/// Whether the name is the model's with a client's namespace in front (`ns%TBW102`): clients with a namespace put it
+/// before every topic that they ask for, this one too.
+pub fn is_auto_create_topic_of_namespace(topic: &str) -> bool {
+    let namespace = topic.strip_suffix(AUTO_CREATE_TOPIC).and_then(|rest| rest.strip_suffix('%'));
+    namespace.is_some_and(|namespace| !namespace.is_empty() && !namespace.contains('%'))
+}
+
 /// Whether clients may not send to the topic.
 pub fn is_not_for_sends(topic: &str) -> bool {
     NOT_FOR_SENDS.contains(&topic)
@@ -146,6 +153,19 @@ mod tests {
         assert!(is_system_group("CID_RMQ_SYS_x") && is_system_group("TOOLS_CONSUMER"));
         assert!(!is_system_group("mine"));
         assert!(INITIAL_GROUPS.iter().all(|group| is_system_group(group)));
+    }
+
+    #[test]
+    fn a_namespace_may_stand_before_the_model() {
+        let check = |topic, expected| {
+            assert_eq!(is_auto_create_topic_of_namespace(topic), expected, "{topic}");
+        };
+        check("ns%TBW102", true);
+        check("TBW102", false);
+        check("%TBW102", false);
+        check("nsTBW102", false);
+        check("%RETRY%TBW102", false);
+        check("ns%TBW102x", false);
     }
 
     #[test]
