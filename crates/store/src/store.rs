@@ -92,7 +92,7 @@ impl Store {
     }
 
     fn start(&self) -> io::Result<()> {
-        self.spawn("log-ahead", |core| core.log.ahead.run(&core.log.segments, &core.log.marks))?;
+        self.spawn("log-ahead", |core| core.log.run_ahead())?;
         self.spawn("log-flush", flush_thread)?;
         self.spawn("store-behind", behind::run)?;
         if self.acknowledges_late() {

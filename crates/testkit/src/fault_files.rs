@@ -6,7 +6,7 @@ use crate::TestClock;
 use crate::disk::{Crash, Disk, Operation};
 use crate::node::NodeId;
 use crate::sparse::{PAGE_BYTES, parts};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use roxmq_store::Millis;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::{DirEntry, File, FileSystem, OpenMode, ReadMode, Space};
@@ -22,6 +22,8 @@ const DISK_BYTES: u64 = 1 << 50;
 pub struct FaultFiles {
     disk: Arc<Mutex<Disk>>,
     clock: Arc<TestClock>,
+    /// Syncs of files pass it.
+    gate: Arc<Mutex<()>>,
 }
 
 impl FaultFiles {
@@ -31,14 +33,18 @@ impl FaultFiles {
 
     /// Files are modified at the time of this clock.
     pub fn with_clock(clock: Arc<TestClock>) -> Arc<FaultFiles> {
-        Arc::new(FaultFiles { disk: Arc::new(Mutex::new(Disk::new())), clock })
+        Arc::new(FaultFiles { disk: Arc::new(Mutex::new(Disk::new())), clock, gate: Arc::default() })
     }
 
     /// What a restart after a crash at this moment finds. These files stay as they are, so that one run can crash in
     /// several ways.
     pub fn crash(&self, mode: Crash, seed: u64) -> Arc<FaultFiles> {
         let disk = self.disk.lock().crash(mode, seed);
-        Arc::new(FaultFiles { disk: Arc::new(Mutex::new(disk)), clock: Arc::clone(&self.clock) })
+        Arc::new(FaultFiles {
+            disk: Arc::new(Mutex::new(disk)),
+            clock: Arc::clone(&self.clock),
+            gate: Arc::default(),
+        })
     }
 
     /// Changes and syncs so far.
@@ -58,6 +64,11 @@ impl FaultFiles {
     /// The sync with this number, counted from 0, and everything after it fails without any effect.
     pub fn turn_off_at_sync(&self, number: u64) {
         self.disk.lock().off_at_sync = Some(number);
+    }
+
+    /// Syncs of files wait until this is dropped.
+    pub fn hold_syncs(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock()
     }
 
     pub fn turn_off(&self) {
@@ -106,6 +117,7 @@ impl FileSystem for FaultFiles {
         let file = FaultFile {
             disk: Arc::clone(&self.disk),
             clock: Arc::clone(&self.clock),
+            gate: Arc::clone(&self.gate),
             id,
             writable: mode != OpenMode::Read,
             told_failures: AtomicU64::new(disk.file(id)?.failed_syncs),
@@ -238,6 +250,7 @@ impl Drop for Lock {
 struct FaultFile {
     disk: Arc<Mutex<Disk>>,
     clock: Arc<TestClock>,
+    gate: Arc<Mutex<()>>,
     id: NodeId,
     writable: bool,
     told_failures: AtomicU64,
@@ -274,6 +287,7 @@ impl File for FaultFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        drop(self.gate.lock());
         let mut disk = self.disk.lock();
         let begun = disk.begin(Operation::Sync);
         let failed = begun.is_err() && !disk.off;

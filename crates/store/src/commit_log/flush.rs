@@ -57,6 +57,13 @@ impl Flusher {
         }
     }
 
+    /// A sync of a file of the log failed, whoever asked for it.
+    pub fn fail_sync(&self, error: &io::Error) {
+        // The first failure is the one to tell of.
+        let _ = self.sync_failure.set(error.to_string());
+        self.fail(error);
+    }
+
     /// Makes everything before `target` durable, and whatever else was written by now.
     pub fn sync(&self, marks: &Watermarks, target: i64) -> io::Result<()> {
         let _turn = self.turn.lock();
@@ -71,9 +78,7 @@ impl Flusher {
             self.written.lock().iter().filter(|(start, _)| *start < appended).cloned().collect();
         for (_, file) in &written {
             if let Err(error) = file.sync() {
-                // Nothing more to do if somebody set it already: the turn is ours alone.
-                let _ = self.sync_failure.set(error.to_string());
-                self.fail(&error);
+                self.fail_sync(&error);
                 return Err(error);
             }
         }

@@ -61,7 +61,7 @@ impl CommitLog {
         Ok(CommitLog {
             marks: Watermarks::new(end, confirmed),
             tail: Tail::new(options.tail_bytes_max),
-            ahead: Ahead::new(options.allocate_ahead_bytes, fill, end),
+            ahead: Ahead::new(options.allocate_ahead_bytes, segments.file_bytes(), fill, end),
             waiters: Waiters::new(options.sync_flush_timeout),
             flush_signal: Signal::default(),
             flusher,
@@ -95,6 +95,13 @@ impl CommitLog {
         }
         self.waiters.release(self.marks.flushed());
         result
+    }
+
+    /// The life of the thread that takes space ahead.
+    pub fn run_ahead(&self) {
+        self.ahead.run(&self.segments, &self.marks, &self.flusher);
+        // If a sync failed here, the flushing thread tells those who wait for the disk.
+        self.flush_signal.raise();
     }
 
     /// Keeps an acknowledgement until everything before `end` is durable.

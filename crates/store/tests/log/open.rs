@@ -1,7 +1,7 @@
 //! Stores that don't open say why; what was opened is marked.
 
 use crate::fixture::{Fixture, bodies, fill, numbers};
-use roxmq_store::OpenError;
+use roxmq_store::{FlushMode, OpenError};
 
 #[test]
 fn a_store_in_use_is_left_alone() {
@@ -12,6 +12,22 @@ fn a_store_in_use_is_left_alone() {
     fill(&store, "T", 1);
     drop(store);
     assert_eq!(bodies(&fixture.open(), "T"), ["0"]);
+}
+
+/// With small files the look-ahead made as many as its bytes were worth.
+#[test]
+fn only_the_next_file_is_made_ahead() {
+    for flush in [FlushMode::Async, FlushMode::Sync] {
+        let mut fixture = Fixture::new();
+        fixture.options.flush = flush;
+        fixture.options.allocate_ahead_bytes = 1 << 30;
+        let store = fixture.open();
+        fill(&store, "T", 200);
+        store.shutdown().unwrap();
+        let files = std::fs::read_dir(fixture.path("commitlog")).unwrap().count() as i64;
+        let written = store.max_phy_offset().0 / 8192 + 1;
+        assert!((written..=written + 1).contains(&files), "{files} files for {written}");
+    }
 }
 
 #[test]
