@@ -10,7 +10,7 @@ use crate::files::FileSystem;
 use crate::index::KeyIndex;
 use crate::options::{FlushMode, StoreOptions};
 use crate::position::PhyOffset;
-use crate::queue::QueueTable;
+use crate::queue::{ConsumeQueue, QueueTable};
 use crate::retention::DiskState;
 use crate::signal::Signal;
 use parking_lot::Mutex;
@@ -146,12 +146,12 @@ impl Core {
 
     /// The record of the deletion is on the disk before the first file goes, and recovery does again what it says.
     /// All under the log's lock: what is appended behind the record belongs to a new topic of the same name.
-    pub fn delete_topic(&self, topic: &str) -> Result<(), AppendError> {
+    pub fn delete_topic(&self, topic: &str) -> Result<Vec<Arc<ConsumeQueue>>, AppendError> {
         let _no_checkpoint = self.checkpointing.lock();
         let mut batch = AppendBatch::new();
         Tombstone { topic }.push(self, &mut batch)?;
         self.check_open()?;
-        let end = {
+        let (end, removed) = {
             let mut log = self.log.appending()?;
             batch.write(self, &mut log)?;
             self.publish(&log, &batch);
@@ -160,13 +160,14 @@ impl Core {
             let removed = self.queues.remove_topic(topic);
             // After the queues are gone, so that whoever sees the count finds the new ones.
             self.deletions.fetch_add(1, Ordering::AcqRel);
-            removed.map_err(|source| AppendError::Remove { topic: topic.to_string(), source })?;
-            log.position()
+            let removed =
+                removed.map_err(|source| AppendError::Remove { topic: topic.to_string(), source })?;
+            (log.position(), removed)
         };
         self.behind_signal.raise();
         self.sync_log(end)
             .map_err(|source| AppendError::Io { path: self.options.commit_log_dir.clone(), source })?;
         batch.queues_written().for_each(|queue| self.arrivals.visible(queue));
-        Ok(())
+        Ok(removed)
     }
 }

@@ -215,7 +215,7 @@ impl Store {
     }
 
     /// Removes the queues of a topic for good: a restart, even after a crash, doesn't bring them back.
-    pub fn delete_topic(&self, topic: &str) -> Result<(), AppendError> {
+    pub fn delete_topic(&self, topic: &str) -> Result<Vec<Arc<ConsumeQueue>>, AppendError> {
         self.core.delete_topic(topic)
     }
 

@@ -75,8 +75,8 @@ impl Holds {
             if deadline.0 < self.timer_at.load(Ordering::SeqCst) {
                 self.timer_changed.notify_one();
             }
-            let closed = self.closed.load(Ordering::SeqCst);
-            if queue.max_offset() <= position && !closed {
+            let over = self.closed.load(Ordering::SeqCst) || queue.is_removed();
+            if queue.max_offset() <= position && !over {
                 return;
             }
             let Some(taken) = self.shard(key).lock().take(key, id) else {
@@ -84,7 +84,7 @@ impl Holds {
             };
             hold = taken;
             queue.waiters.fetch_sub(1, Ordering::SeqCst);
-            if closed {
+            if over {
                 return finish(broker, &hold);
             }
             match serve(broker, hold) {
@@ -107,7 +107,7 @@ impl Holds {
     }
 
     /// Ends the waiting on a queue, as if every deadline had come: what to wait for has changed.
-    pub(crate) fn finish_queue(&self, broker: &Arc<Broker>, queue: &Arc<ConsumeQueue>) {
+    pub(crate) fn finish_queue(&self, broker: &Broker, queue: &Arc<ConsumeQueue>) {
         let key = QueueKey(Arc::as_ptr(queue) as usize);
         let holds = self.shard(key).lock().take_queue(key);
         queue.waiters.fetch_sub(holds.len() as u32, Ordering::SeqCst);
@@ -127,7 +127,7 @@ impl Holds {
     }
 
     /// Ends all waiting for good, as if every deadline had come.
-    pub(crate) fn finish_all(&self, broker: &Arc<Broker>) {
+    pub(crate) fn finish_all(&self, broker: &Broker) {
         self.closed.store(true, Ordering::SeqCst);
         for shard in &self.shards {
             let holds = shard.lock().take_all();
@@ -142,7 +142,7 @@ impl Holds {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    fn finish_due(&self, broker: &Arc<Broker>) {
+    fn finish_due(&self, broker: &Broker) {
         let now = broker.clock.now();
         for shard in &self.shards {
             let due = shard.lock().take_due(now);
@@ -222,7 +222,7 @@ fn serve(broker: &Arc<Broker>, mut hold: Box<Hold>) -> Option<Box<Hold>> {
 }
 
 /// Answers the pull with what there is now, which mostly is nothing.
-fn finish(broker: &Arc<Broker>, hold: &Hold) {
+fn finish(broker: &Broker, hold: &Hold) {
     let mut output = Output::default();
     let result = read(broker, &hold.pull, ReadMode::Cached, |result, records| match result.status {
         ReadStatus::Found => hold.reply_to.found(broker, &hold.pull, result, records, &mut output),

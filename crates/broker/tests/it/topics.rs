@@ -7,6 +7,7 @@ use roxmq_protocol::body::topic_table::TopicTableAndMapping;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::json::{FromJson, ToJson};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn create(topic: &str, attributes: &str) -> Command {
     Command::request(request::UPDATE_AND_CREATE_TOPIC)
@@ -147,6 +148,58 @@ async fn topics_of_the_system_stay() {
     }
     assert_code(&node.call(delete(" ")).await, response::INVALID_PARAMETER, &["blank"]);
     assert_code(&node.call(delete("Unknown")).await, response::SUCCESS, &[]);
+    node.stop().await;
+}
+
+/// Pulls that waited on a deleted topic stayed parked until their deadline.
+#[tokio::test]
+async fn a_deletion_ends_the_waiting_on_the_topic() {
+    let node = Node::start().await;
+    for topic in ["T", "Bystander"] {
+        node.create_topic(topic, 1, 6).await;
+    }
+    let waiting = node.connect().await;
+    let pulled = waiting.start(long_pull("g", "T", 0, 0, 600_000));
+    let bystander = waiting.start(long_pull("g", "Bystander", 0, 0, 600_000));
+    node.holds(2).await;
+    assert_code(&node.call(delete("T")).await, response::SUCCESS, &[]);
+    assert_code(&pulled.await, response::PULL_NOT_FOUND, &[]);
+    assert_code(&node.call(long_pull("g", "T", 0, 0, 0)).await, response::TOPIC_NOT_EXIST, &["T"]);
+    assert_eq!(node.hold_count(), 1);
+    assert_code(&node.call(send("Bystander", "x")).await, response::SUCCESS, &[]);
+    assert_code(&bystander.await, response::SUCCESS, &[]);
+    node.stop().await;
+}
+
+/// Deleting a topic while producers wrote to it crashed the broker, and new queues had messages of the old ones.
+#[tokio::test]
+async fn a_topic_is_deleted_again_and_again_under_its_producers() {
+    let node = Node::start().await;
+    node.create_topic("Bystander", 1, 6).await;
+    let done = AtomicBool::new(false);
+    let produce = async |id: i32| {
+        let peer = node.connect().await;
+        while !done.load(Ordering::Relaxed) {
+            let burst = (0..20).map(|n| peer.start(send_to("T", -1, &[], format!("{id} {n}"))));
+            for answer in burst.collect::<Vec<_>>() {
+                assert_code(&answer.await, response::SUCCESS, &[]);
+            }
+        }
+    };
+    let delete_and_watch = async {
+        for n in 0..20 {
+            assert_code(&node.call(delete("T")).await, response::SUCCESS, &[]);
+            assert_code(&node.call(send("Bystander", n.to_string())).await, response::SUCCESS, &[]);
+        }
+        done.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(produce(0), produce(1), produce(2), delete_and_watch);
+    assert_code(&node.call(delete("T")).await, response::SUCCESS, &[]);
+    assert_eq!(node.all("Bystander", 0).await.len(), 20);
+    assert_code(&node.call(send("T", "new")).await, response::SUCCESS, &[]);
+    let node = node.restart().await;
+    assert_eq!(node.all("T", 0).await.iter().map(Message::text).collect::<Vec<_>>(), ["new"]);
+    assert_eq!(node.all("Bystander", 0).await.len(), 20);
     node.stop().await;
 }
 

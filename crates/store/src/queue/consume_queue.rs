@@ -111,6 +111,11 @@ impl ConsumeQueue {
         QueueOffset(self.next.load(Ordering::Acquire))
     }
 
+    /// Whether the topic was deleted: nothing comes here any more.
+    pub fn is_removed(&self) -> bool {
+        self.state.lock().removed
+    }
+
     pub(super) fn last_end(&self) -> PhyOffset {
         PhyOffset(self.last_end.load(Ordering::Acquire))
     }

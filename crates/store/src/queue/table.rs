@@ -146,8 +146,9 @@ impl QueueTable {
         self.topics.read().get(topic).cloned().unwrap_or_default()
     }
 
-    /// Forgets the queues of a topic and removes their files. Who still holds one of them reads nothing from it.
-    pub fn remove_topic(&self, topic: &str) -> io::Result<()> {
+    /// Forgets the queues of a topic and removes their files. Who still holds one of them reads nothing from it; those
+    /// that were there are given back.
+    pub fn remove_topic(&self, topic: &str) -> io::Result<Queues> {
         let _maintenance = self.files.maintenance.lock();
         let dir = names::topic_dir(self.files.root(), topic)?;
         let queues = self.topics.write().remove(topic).unwrap_or_default();
@@ -160,9 +161,10 @@ impl QueueTable {
             self.files.forget(queue, &dir);
         }
         match self.files.fs().sync_dir(&self.files.root().join(names::DIR)) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            result => result,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            result => result?,
         }
+        Ok(queues)
     }
 
     /// Drops the entries of records at or above `log_end`. Recovery calls it with the position up to which the files

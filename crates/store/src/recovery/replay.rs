@@ -110,7 +110,7 @@ impl<'a> Replay<'a> {
         match self.queues.remove_topic(tombstone.topic) {
             // A topic without a directory had no queues.
             Err(error) if is_impossible(&error) => Ok(()),
-            result => result,
+            result => result.map(drop),
         }
     }
 
