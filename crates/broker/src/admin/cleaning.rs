@@ -22,6 +22,8 @@ pub(crate) fn unused_topics(broker: &Broker, _: &Command) -> Result<Command, Ref
         let kept = *topic == *STATE_TOPIC
             || broker.topics.get(&topic).is_some()
             || broker.topics.is_system(&topic)
+            || names::is_retry_topic(&topic)
+            || names::is_dlq_topic(&topic)
             || names::is_lmq(&topic);
         if !kept {
             tracing::info!(%topic, "the queues of an unknown topic are deleted on demand");
