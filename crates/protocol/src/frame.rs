@@ -5,7 +5,7 @@
 //!              `------------- length counts these ------------'
 //! ```
 
-use crate::header::{Encoding, Header, HeaderError};
+use crate::header::{self, Encoding, Header, HeaderError};
 
 /// The largest frame, its length field included.
 pub const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -55,6 +55,26 @@ pub fn length(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
 
 /// Reads one frame from bytes that hold exactly it.
 pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, FrameError> {
+    let (encoding, header, body) = split(bytes)?;
+    Ok(Frame { header: Header::decode(encoding, header)?, body })
+}
+
+/// Shows the frame that the bytes hold, also if its texts aren't all UTF-8: C++ clients put properties in their
+/// system's encoding. As for the Java server, such a text is garbled, and the connection goes on.
+pub fn read<T>(bytes: &[u8], with: impl FnOnce(&Frame<'_>) -> T) -> Result<T, FrameError> {
+    match &decode(bytes) {
+        Ok(frame) => Ok(with(frame)),
+        Err(FrameError::Header(HeaderError::NotUtf8)) => {
+            let (encoding, header, body) = split(bytes)?;
+            let header = header::to_utf8(encoding, header)?;
+            Ok(with(&Frame { header: Header::decode(encoding, &header)?, body }))
+        }
+        Err(error) => Err(error.clone()),
+    }
+}
+
+/// Encoding, header and body.
+fn split(bytes: &[u8]) -> Result<(Encoding, &[u8], &[u8]), FrameError> {
     let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>() else {
         return Err(FrameError::TooShort(bytes.len() as i32));
     };
@@ -67,7 +87,7 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, FrameError> {
     let Some((header, body)) = rest.split_at_checked(header_bytes) else {
         return Err(FrameError::HeaderTooLong { header: header_bytes, frame: rest.len() });
     };
-    Ok(Frame { header: Header::decode(encoding, header)?, body })
+    Ok((encoding, header, body))
 }
 
 /// Leaves room for a frame's prefix. The header follows, then [`finish`], then the body.

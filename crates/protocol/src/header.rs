@@ -66,6 +66,14 @@ impl<'a> Header<'a> {
     }
 }
 
+/// The header with whatever isn't UTF-8 in its texts replaced by U+FFFD.
+pub(crate) fn to_utf8(encoding: Encoding, bytes: &[u8]) -> Result<Vec<u8>, HeaderError> {
+    match encoding {
+        Encoding::Json => Ok(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
+        Encoding::Binary => binary::to_utf8(bytes),
+    }
+}
+
 /// Why a header can't be read. Such a frame ends the connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {

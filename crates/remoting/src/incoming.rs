@@ -43,7 +43,7 @@ impl Incoming {
             rest = behind;
             // What was kept is released: an idle connection keeps nothing.
             let whole = std::mem::take(&mut self.kept);
-            if serve(&frame::decode(&whole)?).is_break() {
+            if frame::read(&whole, &mut *serve)?.is_break() {
                 self.pause(rest);
                 return Ok(());
             }
@@ -71,7 +71,7 @@ impl Incoming {
                 break;
             };
             bytes = rest;
-            if serve(&frame::decode(whole)?).is_break() {
+            if frame::read(whole, &mut *serve)?.is_break() {
                 self.pause(rest);
                 return Ok(());
             }

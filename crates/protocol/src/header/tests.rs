@@ -134,6 +134,27 @@ fn broken_headers_are_refused_where_they_break() {
     binary(&format!("{fixed} 00000000 00000008 0001 ff 00000001 61"), "the header isn't UTF-8");
 }
 
+/// C++ clients send properties in their system's encoding, GBK for one; their connections were closed.
+#[test]
+fn texts_in_another_encoding_are_garbled_and_all_else_is_read() {
+    for encoding in [Encoding::Json, Encoding::Binary] {
+        let mut command = Command::request(310).with("i", "city~~end").with("b", "T").body("body");
+        command.remark = Some("r~~".to_owned());
+        let bytes: Vec<u8> = encoded(&command, encoding)
+            .into_iter()
+            .map(|byte| if byte == b'~' { 0xb1 } else { byte })
+            .collect();
+        assert_eq!(frame::decode(&bytes).expect_err("not UTF-8"), HeaderError::NotUtf8.into());
+        let read =
+            frame::read(&bytes, |frame| Command::from_frame(&frame.header, frame.body)).expect("a frame");
+        let garbled = |text: &str| text.replace('~', "\u{fffd}");
+        assert_eq!(read.field("i"), Some(&*garbled("city~~end")));
+        assert_eq!(read.remark, Some(garbled("r~~")));
+        assert_eq!((read.field("b"), &read.body[..]), (Some("T"), &b"body"[..]));
+    }
+    assert!(frame::read(b"\0\0\0\x06\0\0\0\x02{]", |_| ()).is_err());
+}
+
 #[test]
 fn broken_frames_are_refused() {
     let length = |bytes: &str| frame::length(&hex(bytes));
@@ -186,6 +207,7 @@ proptest! {
             let _ = Command::from_frame(&frame.header, frame.body);
         }
         let _ = frame::decode(&bytes[..at]);
+        let _ = frame::read(&bytes, |_| ());
     }
 
     #[test]
@@ -193,6 +215,7 @@ proptest! {
         let _ = Header::decode(Encoding::Json, text.as_bytes());
         let _ = Header::decode(Encoding::Json, format!("{{\"extFields\":{text}}}").as_bytes());
         let _ = Header::decode(Encoding::Binary, &bytes);
+        let _ = super::to_utf8(Encoding::Binary, &bytes);
     }
 }
 

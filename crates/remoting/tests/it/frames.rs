@@ -108,6 +108,20 @@ async fn broken_frames_close_their_connection_only() {
 }
 
 #[tokio::test]
+async fn a_text_in_another_encoding_closes_nothing() {
+    let (server, _) = start(options()).await;
+    let mut peer = Peer::connect(&server).await;
+    let asked = encoded(&request(ECHO, 1, "body").with("property", "city~end"));
+    let asked: Vec<u8> = asked.into_iter().map(|byte| if byte == b'~' { 0xb1 } else { byte }).collect();
+    peer.drip(&asked).await;
+    assert_eq!(&peer.receive().await.body[..], b"body");
+    peer.send_bytes(&[asked.clone(), asked].concat()).await;
+    for _ in 0..2 {
+        assert_eq!(&peer.receive().await.body[..], b"body");
+    }
+}
+
+#[tokio::test]
 async fn requests_before_a_broken_frame_are_answered() {
     let (server, _) = start(options()).await;
     let mut peer = Peer::connect(&server).await;
