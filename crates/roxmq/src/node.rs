@@ -11,7 +11,7 @@ pub use banner::Banner;
 pub use transport::server_options;
 pub use whole::Whole;
 
-use addresses::{DialledAddress, advertised};
+use addresses::{DialledAddress, advertised, parse_ip};
 use combined::Combined;
 
 use anyhow::{Context, bail};
@@ -44,9 +44,9 @@ impl BrokerNode {
         let bind = bind_address(&config.bind_address)?;
         let configured = match config.broker_ip1.as_str() {
             "" => None,
-            ip => {
-                Some(ip.parse().with_context(|| format!("brokerIP1 is '{ip}', which is not an IP address"))?)
-            }
+            ip => Some(
+                parse_ip(ip).with_context(|| format!("brokerIP1 is '{ip}', which is not an IP address"))?,
+            ),
         };
         let advertised = advertised(configured, bind, config.listen_port);
         Ok(BrokerNode { config, bind, advertised })

@@ -2,7 +2,7 @@
 
 use roxmq_namesrv::{AddressRule, Asker};
 use std::borrow::Cow;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{AddrParseError, IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// An address that name servers are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +22,29 @@ pub fn advertised(broker_ip: Option<IpAddr>, bind: IpAddr, port: u16) -> Adverti
     Advertised { addr: SocketAddr::new(ip, port), guessed }
 }
 
-/// The address that packets to other machines would leave from. Nothing is sent to find out.
+/// An address as people write it: perhaps in brackets, perhaps with the zone that it has on this machine and that means
+/// nothing to others.
+pub fn parse_ip(text: &str) -> Result<IpAddr, AddrParseError> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let without_zone = bare.split_once('%').map_or(bare, |(ip, _)| ip);
+    without_zone.parse()
+}
+
+/// The address that packets to other machines would leave from, an IPv6 address only where there is no other way.
 fn outgoing_ip() -> Option<IpAddr> {
-    // An address of the block for documentation: it is routed like any other and never answers.
-    const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(198, 51, 100, 1), 9);
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    socket.connect(ELSEWHERE).ok()?;
+    // Addresses of the blocks for documentation: they are routed like any other and never answer.
+    let v4 = || outgoing_ip_to(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(198, 51, 100, 1).into());
+    let v6 = || {
+        outgoing_ip_to(Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
+    };
+    v4().or_else(v6)
+}
+
+/// Nothing is sent to find out.
+fn outgoing_ip_to(any: IpAddr, elsewhere: IpAddr) -> Option<IpAddr> {
+    const DISCARD_PORT: u16 = 9;
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((elsewhere, DISCARD_PORT)).ok()?;
     let ip = socket.local_addr().ok()?.ip();
     (!ip.is_unspecified()).then_some(ip)
 }
@@ -68,6 +85,21 @@ mod tests {
         check(None, "127.0.0.1", "127.0.0.1");
         check(None, "::1", "::1");
         assert!(advertised(None, ip("0.0.0.0"), 10911).guessed);
+    }
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(parse_ip(text).ok(), expected.map(ip), "{text}");
+        };
+        check("10.1.1.1", Some("10.1.1.1"));
+        check("fd00::1", Some("fd00::1"));
+        check("[fd00::1]", Some("fd00::1"));
+        check("fe80::1%eth0", Some("fe80::1"));
+        check("[fe80::1%2]", Some("fe80::1"));
+        check("[fd00::1", None);
+        check("host", None);
+        check("", None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use roxmq_protocol::header::Encoding;
 use roxmq_protocol::sys_flag::{perm, pull};
 use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 pub struct Peer {
     writer: TcpStream,
@@ -17,7 +18,11 @@ pub struct Peer {
 
 impl Peer {
     pub fn connect(port: u16) -> io::Result<Peer> {
-        let writer = TcpStream::connect(("127.0.0.1", port))?;
+        Peer::connect_to("127.0.0.1", port)
+    }
+
+    pub fn connect_to(ip: &str, port: u16) -> io::Result<Peer> {
+        let writer = TcpStream::connect((ip, port))?;
         writer.set_nodelay(true)?;
         writer.set_read_timeout(Some(PATIENCE))?;
         Ok(Peer { reader: BufReader::new(writer.try_clone()?), writer, opaque: 0 })
@@ -52,6 +57,19 @@ impl Peer {
     #[track_caller]
     pub fn call(&mut self, request: Command) -> Command {
         self.try_call(request).unwrap()
+    }
+
+    /// Asks a name server again until brokers have told it of what is asked for.
+    #[track_caller]
+    pub fn call_until_found(&mut self, request: Command) -> Command {
+        let before = Instant::now();
+        loop {
+            let answer = self.call(request.clone());
+            if answer.code == 0 {
+                return answer;
+            }
+            assert!(before.elapsed() < PATIENCE, "{answer:?}");
+        }
     }
 
     /// The answers to all requests in their order, with some of them under way at a time.

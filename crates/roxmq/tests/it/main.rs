@@ -4,6 +4,7 @@
 
 mod bench;
 mod client;
+mod ipv6;
 mod kill;
 mod process;
 mod server;
