@@ -7,6 +7,7 @@ use crate::delay::{DelayLevels, Schedule};
 use crate::disk_work::DiskWork;
 use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
+use crate::losses;
 use crate::offsets::ConsumerOffsets;
 use crate::pull::{self, Holds};
 use crate::registration::{self, NameServers, Registration, TopicChanges};
@@ -160,6 +161,7 @@ impl Broker {
         tasks.spawn(upkeep::write_offsets(Arc::clone(self)));
         tasks.spawn(upkeep::sample_stats(Arc::clone(self)));
         tasks.spawn(upkeep::expire_clients(Arc::clone(self)));
+        tasks.spawn(losses::watch(Arc::clone(self)));
         tasks.spawn(pull::run_deadlines(Arc::clone(self)));
         tasks.spawn(registration::run(Arc::clone(self)));
         Ok(())

@@ -13,6 +13,7 @@ mod dispatch;
 pub mod groups;
 mod lock_requests;
 pub mod locks;
+mod losses;
 mod offset_requests;
 pub mod offsets;
 mod pull;
