@@ -75,6 +75,19 @@ async fn batches_of_many_producers_stay_whole() {
     std::sync::Arc::into_inner(node).expect("the producers are done").stop().await;
 }
 
+/// The most that the form of a batch holds; what the broker adds must not push it over the edge.
+#[tokio::test]
+async fn the_longest_properties_of_a_batch_are_stored() {
+    let node = Node::start().await;
+    let wide = format!("k\u{1}{}\u{2}", "v".repeat(32_767 - 3));
+    let answer = node.call(batch("T", &[("one", wide.clone()), ("two", String::new())])).await;
+    assert_code(&answer, response::SUCCESS, &[]);
+    let [one, two] = &node.all("T", 0).await[..] else { panic!("two messages") };
+    assert!(one.properties.starts_with(wide.as_bytes()));
+    assert_eq!((one.text(), two.text()), ("one", "two"));
+    node.stop().await;
+}
+
 #[tokio::test]
 async fn a_bad_batch_leaves_nothing() {
     let node = Node::start_with(&[("maxMessageSize", "65536")]).await;

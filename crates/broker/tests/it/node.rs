@@ -16,7 +16,7 @@ use roxmq_store::files::OsFiles;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -195,6 +195,20 @@ impl Node {
         );
         let request = Command::request(request::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).body(body);
         assert_code(&self.call(request).await, 0, &[]);
+    }
+
+    /// Deletes the log files but for the last, as if their time was over.
+    pub async fn expire(&self) {
+        let long_ago = SystemTime::UNIX_EPOCH;
+        for entry in std::fs::read_dir(self.dir.path().join("commitlog")).unwrap() {
+            std::fs::File::options()
+                .write(true)
+                .open(entry.unwrap().path())
+                .unwrap()
+                .set_modified(long_ago)
+                .unwrap();
+        }
+        assert_code(&self.call(Command::request(request::DELETE_EXPIRED_COMMITLOG)).await, 0, &[]);
     }
 
     pub fn hold_count(&self) -> usize {

@@ -57,6 +57,40 @@ async fn offsets_that_are_not_there_are_corrected() {
     node.stop().await;
 }
 
+/// A broadcast consumer whose messages had expired could never correct its offset.
+#[tokio::test]
+async fn a_consumer_of_expired_messages_goes_on_with_what_is_left() {
+    let node = Node::start_with(&[("mappedFileSizeCommitLog", "262144"), ("maxMessageSize", "65536")]).await;
+    for _ in 0..20 {
+        assert_code(&node.call(send("T", vec![b'x'; 60_000])).await, response::SUCCESS, &[]);
+    }
+    node.put_group("slow", 1, 16).await;
+    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
+        .with("consumerGroup", "slow")
+        .with("topic", "T")
+        .with("queueId", 0)
+        .with("commitOffset", 2);
+    assert_code(&node.call(commit).await, response::SUCCESS, &[]);
+    node.expire().await;
+    let min = number(&node.call(pull("g", "T", 0, 0)).await, "minOffset");
+    assert!(min > 2, "{min}");
+    for offset in [0, min - 1] {
+        for request in [pull("g", "T", 0, offset), long_pull("g", "T", 0, offset, 600_000)] {
+            let answer = node.call(request).await;
+            assert_code(&answer, response::PULL_OFFSET_MOVED, &["OFFSET_TOO_SMALL"]);
+            assert_eq!(number(&answer, "nextBeginOffset"), min);
+        }
+    }
+    assert_eq!(messages(&node.call(pull("g", "T", 0, min)).await)[0].queue_offset, min);
+    // All that the slow group lacks is what is still there.
+    let stats = node.call(Command::request(request::GET_CONSUME_STATS).with("consumerGroup", "slow")).await;
+    let text = String::from_utf8_lossy(&stats.body).into_owned();
+    assert!(text.contains(r#""brokerOffset":20"#), "{text}");
+    let node = node.restart().await;
+    assert_eq!(number(&node.call(pull("g", "T", 0, 0)).await, "nextBeginOffset"), min);
+    node.stop().await;
+}
+
 #[tokio::test]
 async fn tags_choose_and_the_consumer_goes_on_behind_what_it_does_not_want() {
     let node = node_with(10).await;
