@@ -71,6 +71,12 @@ impl Segments {
             tracing::warn!(path = %last.path.display(), "removed an empty last file of the commit log");
             files.remove_file(&last.path).map_err(failed(&last.path))?;
         }
+        if let Some((last, others)) = found.split_last_mut()
+            && others.iter().any(|file| file.bytes == file_bytes)
+            && last.bytes < file_bytes
+        {
+            restore_size(&*files, last, file_bytes).map_err(failed(&last.path))?;
+        }
         check_sizes(&found, file_bytes)?;
         let first = found.first().map_or(0, |found| found.start);
         let end = found.last().map_or(first, |found| found.start + file_bytes as i64);
@@ -192,6 +198,17 @@ impl Segments {
     fn forget(&self, start: i64) {
         self.readers.lock().retain(|(open, _)| *open != start);
     }
+}
+
+/// A last file that was cut short, by a person or a file system's repair. The files before it say that the size is not
+/// another one by intention; recovery finds where the records end.
+fn restore_size(files: &dyn FileSystem, file: &mut Found, file_bytes: u64) -> io::Result<()> {
+    tracing::warn!(path = %file.path.display(), bytes = file.bytes, file_bytes, "the last file of the commit log was cut short; it gets its size back, without what was cut");
+    let open = files.open(&file.path, OpenMode::Write)?;
+    open.set_len(file_bytes)?;
+    open.sync()?;
+    file.bytes = file_bytes;
+    Ok(())
 }
 
 fn check_sizes(found: &[Found], file_bytes: u64) -> Result<(), OpenError> {

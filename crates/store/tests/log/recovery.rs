@@ -125,6 +125,26 @@ fn an_empty_last_file_is_removed() {
     assert_goes_on(&store, 200);
 }
 
+/// After a crash the log was cut shorter than queues and index said, and the start was given up.
+#[test]
+fn a_last_file_that_was_cut_short_loses_only_what_was_cut() {
+    for crash in [false, true] {
+        for cut_bytes in [10, 1000, 4000] {
+            let (fixture, store, _) = reopen(crash, |fixture, end| {
+                let start = end.0 as u64 / 8192 * 8192;
+                let _ahead = std::fs::remove_file(fixture.log_file(start + 8192));
+                let file = std::fs::File::options().write(true).open(fixture.log_file(start)).unwrap();
+                file.set_len((end.0 as u64 - start).saturating_sub(cut_bytes)).unwrap();
+            });
+            let left = bodies(&store, "T").len();
+            assert!((100..200).contains(&left), "{left} with {cut_bytes} bytes cut, crash {crash}");
+            assert_goes_on(&store, left);
+            drop(store);
+            assert_goes_on(&fixture.open(), left + 1);
+        }
+    }
+}
+
 #[test]
 fn a_wrong_checkpoint_only_costs_time() {
     for position in [1, 8193, i64::MAX, -1] {
