@@ -18,6 +18,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// What is shared by all that a server accepts.
@@ -69,7 +70,14 @@ impl<S: Service> Greeter<S> {
         remote: SocketAddr,
         mut phase: watch::Receiver<Phase>,
     ) {
-        let greeting = tokio::time::timeout(self.options.greeting_timeout, self.greet(stream, remote));
+        let greeting = async {
+            // Java's clients connect to every name server, long before they ask one of them something.
+            let first = timeout(self.options.idle_timeout, stream.peek(&mut [0])).await?;
+            if let Err(error) = first {
+                return Ok(Err(error.into()));
+            }
+            timeout(self.options.greeting_timeout, self.greet(stream, remote)).await
+        };
         let greeted = tokio::select! {
             greeted = greeting => greeted,
             () = reached(Phase::Draining, &mut phase) => return,
@@ -89,7 +97,6 @@ impl<S: Service> Greeter<S> {
             Ok(Err(error)) => tracing::warn!(%remote, %error, "connection refused"),
             Err(_) => tracing::debug!(
                 %remote,
-                limit = ?self.options.greeting_timeout,
                 "closed: the peer didn't say which protocol it speaks",
             ),
         }

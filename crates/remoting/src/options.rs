@@ -14,7 +14,7 @@ pub struct ServerOptions {
     pub tls: ServerTls,
     /// A connection without a byte in either direction for this long is closed. 120 s.
     pub idle_timeout: Duration,
-    /// How long a connection may take to show which protocol it speaks, TLS handshake included. 10 s.
+    /// How long a connection may take from its first byte to show which protocol it speaks, TLS handshake included. 10 s.
     pub greeting_timeout: Duration,
     /// A peer that lets more than this wait to be sent to it is cut off. 64 MiB.
     pub output_bytes_max: usize,

@@ -50,6 +50,7 @@ async fn silent_connections_are_closed() {
     let mut peer = Peer::connect(&server).await;
     peer.ask(&request(ECHO, 1, "")).await;
     assert_eq!(peer.rest().await, b"");
+    assert_eq!(Peer::connect(&server).await.rest().await, b"", "one that never said anything");
     until("nothing is left", || service.open.load(Ordering::SeqCst) == 0 && server.connection_count() == 0)
         .await;
 }
@@ -70,11 +71,14 @@ async fn busy_connections_outlive_the_idle_timeout() {
 async fn connections_have_to_say_what_they_are() {
     let greeting_timeout = Duration::from_millis(50);
     let (server, _) = start(ServerOptions { greeting_timeout, ..options() }).await;
-    for start in [&b""[..], b"PROX", b"GE", b"PRI * H", b"\x16\x03\x01"] {
+    let mut early = Peer::connect(&server).await;
+    for start in [&b"PROX"[..], b"GE", b"PRI * H", b"\x16\x03\x01"] {
         let mut peer = Peer::connect(&server).await;
         peer.send_bytes(start).await;
         assert_eq!(peer.rest().await, b"", "{}", start.escape_ascii());
     }
+    // Who says nothing at all is an idle connection, and may still become a busy one.
+    assert_eq!(early.ask(&request(ECHO, 1, "at last")).await.opaque, 1);
 }
 
 #[tokio::test]
