@@ -19,17 +19,32 @@ pub(crate) fn expired(broker: &Broker, _: &Command) -> Result<Command, Refusal> 
 pub(crate) fn unused_topics(broker: &Broker, _: &Command) -> Result<Command, Refusal> {
     let mut removed = 0;
     for topic in broker.store.topics() {
-        let kept = *topic == *STATE_TOPIC
-            || broker.topics.get(&topic).is_some()
-            || broker.topics.is_system(&topic)
-            || names::is_retry_topic(&topic)
-            || names::is_dlq_topic(&topic)
-            || names::is_lmq(&topic);
-        if !kept {
+        if broker.topics.get(&topic).is_none() && !broker.topics.is_system(&topic) && !is_of_broker(&topic) {
             tracing::info!(%topic, "the queues of an unknown topic are deleted on demand");
             broker.delete_topic(&topic)?;
             removed += 1;
         }
     }
     Ok(success().remark(format!("the queues of {removed} topics were deleted")))
+}
+
+/// Whether the queues are there although nobody made a topic of that name.
+fn is_of_broker(topic: &str) -> bool {
+    topic == STATE_TOPIC || names::is_retry_topic(topic) || names::is_dlq_topic(topic) || names::is_lmq(topic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cleaning once took what groups still had to retry, and what the system keeps for itself.
+    #[test]
+    fn only_queues_of_users_topics_are_unused() {
+        for topic in [STATE_TOPIC, "%RETRY%g", "%RETRY%g_T", "%DLQ%g", "%LMQ%q"] {
+            assert!(is_of_broker(topic), "{topic}");
+        }
+        for topic in ["T", "ns%T", "RETRY", "DLQ%g"] {
+            assert!(!is_of_broker(topic), "{topic}");
+        }
+    }
 }
