@@ -1,5 +1,5 @@
 //! The thread that writes behind what the append path leaves in memory, makes checkpoints, and deletes what has
-//! expired. Without appends it sleeps but for a look at the disk every ten seconds.
+//! expired. Without appends it sleeps but for a look at the disk every ten seconds, or every second while it is full.
 
 use crate::append::AppendError;
 use crate::checkpoint::Checkpoint;
@@ -35,7 +35,9 @@ pub(crate) fn run(core: &Core) {
     loop {
         progress.round(core);
         let idle = progress.checkpoint == core.log.marks.appended();
-        let goes_on = if idle {
+        // Messages are to be taken again soon after there is room for them.
+        let is_full = core.disk.refused().is_some();
+        let goes_on = if idle && !is_full {
             core.behind_signal.wait_for(RETENTION_INTERVAL)
         } else {
             !core.behind_signal.is_stopped()
@@ -58,6 +60,8 @@ impl Progress {
         if self.retention_at.is_none_or(|at| at.elapsed() >= RETENTION_INTERVAL) {
             self.retention_at = Some(Instant::now());
             core.apply_retention();
+        } else if core.disk.refused().is_some() {
+            core.look_at_disk();
         }
     }
 

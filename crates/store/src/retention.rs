@@ -87,7 +87,7 @@ impl Core {
     }
 
     /// How full the disk of log or queues is, whichever is fuller; refuses messages or takes them again.
-    fn look_at_disk(&self) -> Option<u8> {
+    pub fn look_at_disk(&self) -> Option<u8> {
         let options = &self.options;
         let used = |path| self.files.space(path).ok().map(used_percent);
         let used = used(&options.commit_log_dir)?.max(used(&options.root)?);
