@@ -4,6 +4,7 @@
 //! `docs/formats/commit-log.md` has the picture of the files.
 
 pub(crate) mod ahead;
+mod blocks;
 pub(crate) mod flush;
 pub(crate) mod segments;
 pub(crate) mod tail;
@@ -16,6 +17,7 @@ use crate::files::ReadMode;
 use crate::options::{FlushMode, StoreOptions};
 use crate::signal::Signal;
 use ahead::Ahead;
+use blocks::{BLOCK_BYTES, Blocks, Lookup};
 use bytes::Bytes;
 use flush::Flusher;
 use parking_lot::{Mutex, MutexGuard};
@@ -32,6 +34,7 @@ pub(crate) struct CommitLog {
     pub segments: Segments,
     pub marks: Watermarks,
     pub tail: Tail,
+    blocks: Blocks,
     pub ahead: Ahead,
     pub waiters: Waiters,
     /// Wakes the flushing thread.
@@ -61,6 +64,7 @@ impl CommitLog {
         Ok(CommitLog {
             marks: Watermarks::new(end, confirmed),
             tail: Tail::new(options.tail_bytes_max),
+            blocks: Blocks::default(),
             ahead: Ahead::new(options.allocate_ahead_bytes, segments.file_bytes(), fill, end),
             waiters: Waiters::new(options.sync_flush_timeout),
             flush_signal: Signal::default(),
@@ -120,8 +124,45 @@ impl CommitLog {
 
     /// Reads from the files. An error of kind `NotFound` if the bytes are gone, `WouldBlock` if the mode says so.
     pub fn read_files(&self, bytes: &mut [u8], at: i64, mode: ReadMode) -> io::Result<()> {
+        if self.read_block(bytes, at, mode) {
+            return Ok(());
+        }
         let (start, file) = self.segments.reader(at)?;
         file.read_exact_at(bytes, (at - start) as u64, mode)
+    }
+
+    /// Fills `bytes` from a block that is kept, or that is worth keeping and can be had; false if it isn't so.
+    fn read_block(&self, bytes: &mut [u8], at: i64, mode: ReadMode) -> bool {
+        let number = at / BLOCK_BYTES;
+        let (block_at, from) = (number * BLOCK_BYTES, (at % BLOCK_BYTES) as usize);
+        let whole = from + bytes.len() <= BLOCK_BYTES as usize
+            && block_at >= self.segments.first()
+            && block_at + BLOCK_BYTES <= self.marks.confirmed();
+        if !whole {
+            return false;
+        }
+        let block = match self.blocks.look_up(number) {
+            Lookup::Kept(block) => block,
+            Lookup::Wanted => {
+                let Some(block) = self.load_block(block_at, mode) else { return false };
+                self.blocks.keep(number, Arc::clone(&block));
+                block
+            }
+            Lookup::Unknown => return false,
+        };
+        bytes.copy_from_slice(&block[from..from + bytes.len()]);
+        true
+    }
+
+    /// None if a block doesn't lie in one file, or can't be read as the mode wants: the read itself will say why.
+    fn load_block(&self, at: i64, mode: ReadMode) -> Option<Arc<[u8]>> {
+        let (start, file) = self.segments.reader(at).ok()?;
+        if at + BLOCK_BYTES > start + self.segments.file_bytes() {
+            return None;
+        }
+        let mut block = vec![0; BLOCK_BYTES as usize];
+        file.read_exact_at(&mut block, (at - start) as u64, mode).ok()?;
+        Some(block.into())
     }
 
     /// Fills `bytes` from wherever they are.

@@ -37,6 +37,32 @@ fn records_that_left_the_memory_come_from_the_files() {
     assert!(fixture.log_file(8192).exists());
 }
 
+/// Several queues that are read behind the memory are read by blocks, in files whose ends are no blocks' ends.
+#[test]
+fn interleaved_queues_come_from_the_files_whole_and_in_order() {
+    const QUEUES: usize = 5;
+    let mut fixture = Fixture::new();
+    fixture.options.tail_bytes_max = 0;
+    fixture.options.commit_log_file_bytes = 200_000;
+    let store = fixture.open();
+    let body = |n: usize| format!("{n:0width$}", width = 40 + n % 300);
+    let mut batch = AppendBatch::new();
+    for n in 0..2_000 {
+        batch.push(&store, &message("T", (n % QUEUES) as i32, body(n).as_bytes())).unwrap();
+        if batch.len() == 32 {
+            store.append(&mut batch).unwrap();
+            batch.clear();
+        }
+    }
+    store.append(&mut batch).unwrap();
+    for round in 0..2 {
+        for queue in 0..QUEUES {
+            let expected: Vec<String> = (queue..2_000).step_by(QUEUES).map(body).collect();
+            assert_eq!(read(&store, "T", queue as i32, 0).1, expected, "queue {queue}, round {round}");
+        }
+    }
+}
+
 #[test]
 fn reads_out_of_range_say_where_to_go_on() {
     let fixture = Fixture::new();
