@@ -111,6 +111,7 @@ fn read_from_disk(broker: &Arc<Broker>, hold: Hold) {
     let runtime = broker.holds.runtime().clone();
     runtime.spawn(async move {
         let Hold { pull, reply_to, connection } = hold;
+        let promise = connection.promise_answer();
         let work = {
             let (broker, connection) = (Arc::clone(&broker), Arc::clone(&connection));
             move || answer_from_disk(&broker, pull, reply_to, &connection)
@@ -118,6 +119,7 @@ fn read_from_disk(broker: &Arc<Broker>, hold: Hold) {
         if let Err(refusal) = broker.disk_work.run(work).await {
             connection.respond(reply_to.opaque, reply_to.encoding, refusal.into_response());
         }
+        drop(promise);
     });
 }
 

@@ -41,6 +41,7 @@ impl BrokerService {
         frame: &Frame<'_>,
         handle: fn(&Broker, &Command) -> Result<Command, Refusal>,
     ) {
+        let promise = connection.promise_answer();
         let (broker, connection) = (Arc::clone(&self.broker), Arc::clone(connection));
         let reply_to = ReplyTo::of(frame);
         let request = Command::from_frame(&frame.header, frame.body);
@@ -51,6 +52,7 @@ impl BrokerService {
             };
             let answer = broker.disk_work.run(work).await.flatten();
             reply_to.respond(&connection, answer);
+            drop(promise);
         });
     }
 
@@ -60,11 +62,15 @@ impl BrokerService {
         frame: &Frame<'_>,
         handle: fn(Arc<Broker>, Arc<Connection>, Command) -> dispatch::Answer,
     ) {
+        let promise = connection.promise_answer();
         let reply_to = ReplyTo::of(frame);
         let request = Command::from_frame(&frame.header, frame.body);
         let connection = Arc::clone(connection);
         let answer = handle(Arc::clone(&self.broker), Arc::clone(&connection), request);
-        tokio::spawn(async move { reply_to.respond(&connection, answer.await) });
+        tokio::spawn(async move {
+            reply_to.respond(&connection, answer.await);
+            drop(promise);
+        });
     }
 }
 

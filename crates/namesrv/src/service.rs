@@ -7,7 +7,6 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
 use roxmq_remoting::{Connection, Output, Service};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tracing::{debug, error};
 
 /// What is kept for a connection.
@@ -15,8 +14,6 @@ use tracing::{debug, error};
 pub struct Session {
     /// The brokers that registered over it, by name and address.
     brokers: Vec<(String, String)>,
-    /// Answers that wait for the disk.
-    waiting: Arc<AtomicUsize>,
 }
 
 impl Session {
@@ -49,7 +46,7 @@ impl Service for Namesrv {
         };
         match dispatch(self, session, &ask) {
             Ok(Reply::Now(answer)) => output.reply(&frame.header, answer),
-            Ok(Reply::Later(work)) => answer_later(session, connection, frame, work),
+            Ok(Reply::Later(work)) => answer_later(connection, frame, work),
             Err(error) => {
                 let code = frame.header.code;
                 debug!(code, remote = %connection.remote(), %error, "request refused");
@@ -60,34 +57,24 @@ impl Service for Namesrv {
 
     fn burst_end(&self, _: &mut Session, _: &Arc<Connection>, _: &mut Output) {}
 
-    fn is_idle(&self, session: &Session) -> bool {
-        session.waiting.load(Ordering::Acquire) == 0
-    }
-
     fn close(&self, session: Session, connection: &Arc<Connection>) {
         self.connection_closed(connection, &session.brokers);
     }
 }
 
 /// Does what waits for the disk on a thread that may wait, and answers from there.
-fn answer_later(
-    session: &Session,
-    connection: &Arc<Connection>,
-    frame: &Frame<'_>,
-    work: Box<dyn FnOnce() -> Answer + Send>,
-) {
+fn answer_later(connection: &Arc<Connection>, frame: &Frame<'_>, work: Box<dyn FnOnce() -> Answer + Send>) {
     let header = &frame.header;
     let (opaque, encoding, is_oneway) = (header.opaque, header.encoding, header.is_oneway());
-    let (connection, waiting) = (connection.clone(), session.waiting.clone());
-    waiting.fetch_add(1, Ordering::AcqRel);
+    let (connection, promise) = (connection.clone(), connection.promise_answer());
     tokio::task::spawn_blocking(move || {
         let answer = work().unwrap_or_else(|failure| {
             error!(remote = %connection.remote(), "{failure}");
             Command::response(failure.code()).remark(failure.to_string())
         });
-        waiting.fetch_sub(1, Ordering::AcqRel);
         if !is_oneway {
             connection.respond(opaque, encoding, answer);
         }
+        drop(promise);
     });
 }

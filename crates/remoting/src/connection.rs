@@ -7,6 +7,7 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::header::Encoding;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -47,6 +48,27 @@ struct Queue {
     waker: Option<Waker>,
     /// The task sleeps, and whoever changes something here has to wake it.
     parked: bool,
+    /// Answers that somebody has promised for later.
+    late_answers: usize,
+    /// The last of them came, which the task has not looked at yet.
+    none_late_any_more: bool,
+}
+
+/// The promise of an answer that comes later, from anywhere. A shutdown leaves the connection open until it is
+/// dropped, which is to be done after the answer was handed to the connection.
+#[derive(Debug)]
+#[must_use = "the promise ends when it is dropped"]
+pub struct LateAnswer(Arc<Connection>);
+
+impl Drop for LateAnswer {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue.lock();
+        queue.late_answers -= 1;
+        if queue.late_answers == 0 {
+            queue.none_late_any_more = true;
+            wake(queue);
+        }
+    }
 }
 
 /// How far a connection is on its way to the end. Only moves forward.
@@ -158,6 +180,17 @@ impl Connection {
         }
     }
 
+    /// Says that an answer comes later.
+    pub fn promise_answer(self: &Arc<Self>) -> LateAnswer {
+        self.queue.lock().late_answers += 1;
+        LateAnswer(Arc::clone(self))
+    }
+
+    /// For the connection's task: whether answers were promised that have not come.
+    pub(crate) fn has_late_answers(&self) -> bool {
+        self.queue.lock().late_answers > 0
+    }
+
     fn enqueue(&self, add: impl FnOnce(&mut Output)) {
         let mut queue = self.queue.lock();
         if queue.stage >= Stage::Closing {
@@ -197,7 +230,8 @@ impl Connection {
     /// For the connection's task before it sleeps: false if there is something new to do instead.
     pub(crate) fn park(&self, unwritten: usize, seen: Stage, context: &Context<'_>) -> bool {
         let mut queue = self.queue.lock();
-        if !queue.output.is_empty() || queue.stage != seen {
+        let none_late_any_more = std::mem::take(&mut queue.none_late_any_more);
+        if !queue.output.is_empty() || queue.stage != seen || none_late_any_more {
             return false;
         }
         queue.unwritten = unwritten;

@@ -143,7 +143,7 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
                 if self.read(context)?.is_ready() {
                     continue;
                 }
-                if stage == Stage::Draining && all_sent && self.is_idle() {
+                if stage == Stage::Draining && all_sent && !self.connection.has_late_answers() {
                     self.connection.close();
                     continue;
                 }
@@ -227,10 +227,6 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
         self.incoming = Incoming::default();
         self.ending = Ending::BrokenFrame;
         self.connection.close();
-    }
-
-    fn is_idle(&self) -> bool {
-        self.session.as_ref().is_none_or(|session| self.service.is_idle(session))
     }
 
     /// Everything has been sent: closes our side, then waits a little for the peer to close its own.

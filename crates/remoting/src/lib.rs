@@ -22,7 +22,7 @@ mod sniff;
 pub mod tls;
 
 pub use client::{Client, ClientOptions};
-pub use connection::{CallError, Connection};
+pub use connection::{CallError, Connection, LateAnswer};
 pub use http::{Http2, HttpConnection};
 pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;

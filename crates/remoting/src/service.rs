@@ -9,7 +9,8 @@ use std::sync::Arc;
 ///
 /// A burst is every whole frame that one read brought. Its requests come one by one, then `burst_end`; what was put
 /// into the output meanwhile leaves in one write. Nothing here may block or wait: work that does is spawned and
-/// answers later through [`Connection::respond`].
+/// answers later through [`Connection::respond`], which it has promised with [`Connection::promise_answer`]: a
+/// shutdown waits for what was promised.
 pub trait Service: Send + Sync + 'static {
     /// What the service keeps for a connection between calls.
     type Session: Send + 'static;
@@ -28,13 +29,6 @@ pub trait Service: Send + Sync + 'static {
 
     /// The burst is over: what the requests of it collected is to be done now.
     fn burst_end(&self, session: &mut Self::Session, connection: &Arc<Connection>, output: &mut Output);
-
-    /// Whether nothing of this connection waits to be answered. At shutdown a connection closes as soon as that is
-    /// so; it is asked again after everything that is sent to the connection.
-    fn is_idle(&self, session: &Self::Session) -> bool {
-        let _ = session;
-        true
-    }
 
     fn close(&self, session: Self::Session, connection: &Arc<Connection>);
 }

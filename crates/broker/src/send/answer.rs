@@ -8,7 +8,7 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::header::{Encoding, Header};
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::response::SendAnswer;
-use roxmq_remoting::{Connection, Output};
+use roxmq_remoting::{Connection, LateAnswer, Output};
 use roxmq_store::store::FlushError;
 use roxmq_store::{QueueId, Stored};
 use std::net::SocketAddr;
@@ -109,6 +109,7 @@ pub(super) struct LateAnswers {
     pub(super) stored: Vec<Stored>,
     pub(super) sender: Sender,
     pub(super) connection: Arc<Connection>,
+    pub(super) promise: LateAnswer,
 }
 
 impl LateAnswers {
@@ -128,6 +129,7 @@ impl LateAnswers {
         if !output.is_empty() {
             self.connection.send(output);
         }
+        drop(self.promise);
     }
 
     fn encode(&self, code: i32, remark: Option<&str>, output: &mut Output) {

@@ -201,6 +201,7 @@ impl SendBurst {
             stored: self.batch.stored().to_vec(),
             sender: sender.clone(),
             connection: Arc::clone(connection),
+            promise: connection.promise_answer(),
         };
         broker.store.when_durable(end, Box::new(move |flushed| late.send(flushed)));
     }

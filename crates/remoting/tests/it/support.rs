@@ -47,23 +47,14 @@ impl Default for TestService {
 }
 
 /// How many gated requests of a connection aren't answered.
-type InFlight = Arc<AtomicUsize>;
-
 impl Service for TestService {
-    type Session = InFlight;
+    type Session = ();
 
-    fn open(&self, _: &Arc<Connection>) -> InFlight {
+    fn open(&self, _: &Arc<Connection>) {
         self.open.fetch_add(1, Ordering::SeqCst);
-        InFlight::default()
     }
 
-    fn request(
-        &self,
-        in_flight: &mut InFlight,
-        connection: &Arc<Connection>,
-        frame: &Frame<'_>,
-        output: &mut Output,
-    ) {
+    fn request(&self, (): &mut (), connection: &Arc<Connection>, frame: &Frame<'_>, output: &mut Output) {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let header = &frame.header;
         let (opaque, encoding) = (header.opaque, header.encoding);
@@ -72,12 +63,11 @@ impl Service for TestService {
         match header.code {
             ECHO => output.reply(header, echo),
             GATED => {
-                let (gate, in_flight) = (self.gate.clone(), in_flight.clone());
-                in_flight.fetch_add(1, Ordering::SeqCst);
+                let (gate, promise) = (self.gate.clone(), connection.promise_answer());
                 tokio::spawn(async move {
                     gate.acquire().await.unwrap().forget();
-                    in_flight.fetch_sub(1, Ordering::SeqCst);
                     connection.respond(opaque, encoding, echo);
+                    drop(promise);
                 });
             }
             BIG => {
@@ -108,15 +98,11 @@ impl Service for TestService {
         }
     }
 
-    fn burst_end(&self, _: &mut InFlight, _: &Arc<Connection>, _: &mut Output) {
+    fn burst_end(&self, (): &mut (), _: &Arc<Connection>, _: &mut Output) {
         self.bursts.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn is_idle(&self, in_flight: &InFlight) -> bool {
-        in_flight.load(Ordering::SeqCst) == 0
-    }
-
-    fn close(&self, _: InFlight, _: &Arc<Connection>) {
+    fn close(&self, (): (), _: &Arc<Connection>) {
         self.open.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -42,10 +42,6 @@ impl Service for Combined {
         self.broker.burst_end(&mut session.broker, connection, output);
     }
 
-    fn is_idle(&self, session: &Session) -> bool {
-        self.namesrv.is_idle(&session.namesrv) && self.broker.is_idle(&session.broker)
-    }
-
     fn close(&self, session: Session, connection: &Arc<Connection>) {
         self.namesrv.close(session.namesrv, connection);
         self.broker.close(session.broker, connection);
