@@ -7,13 +7,13 @@ pub use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 
 use crate::config::CurrentConfig;
 use crate::state::{Change, StateError, StateLog, Turn};
+use crate::table_version::TableVersion;
 use foldhash::fast::RandomState;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use roxmq_protocol::names;
 use roxmq_store::clock::Clock;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Group to topic to the bits of what the group must not do.
 pub type ForbiddenTable = BTreeMap<String, BTreeMap<String, i32>>;
@@ -21,12 +21,9 @@ pub type ForbiddenTable = BTreeMap<String, BTreeMap<String, i32>>;
 pub struct GroupTable {
     groups: RwLock<HashMap<Arc<str>, Arc<SubscriptionGroupConfig>, RandomState>>,
     forbidden: RwLock<ForbiddenTable>,
-    version: Mutex<DataVersion>,
-    /// Counts changes, for the snapshots.
-    generation: AtomicU64,
+    version: TableVersion,
     log: Arc<StateLog>,
     config: Arc<CurrentConfig>,
-    clock: Arc<dyn Clock>,
 }
 
 impl GroupTable {
@@ -35,11 +32,9 @@ impl GroupTable {
         let table = GroupTable {
             groups: RwLock::default(),
             forbidden: RwLock::default(),
-            version: Mutex::default(),
-            generation: AtomicU64::new(0),
+            version: TableVersion::new(clock),
             log,
             config,
-            clock,
         };
         names::INITIAL_GROUPS
             .iter()
@@ -100,7 +95,7 @@ impl GroupTable {
     }
 
     pub fn data_version(&self) -> DataVersion {
-        *self.version.lock()
+        self.version.get()
     }
 
     /// The bits of what the group must not do with the topic; bit 0 is reading.
@@ -153,19 +148,17 @@ impl GroupTable {
     }
 
     pub(crate) fn restore_version(&self, version: DataVersion) {
-        *self.version.lock() = version;
+        self.version.restore(version);
     }
 
     /// Marks a change that was made or replayed.
     pub(crate) fn changed(&self) {
-        let mut version = self.version.lock();
-        *version = version.next(self.clock.now().0);
-        self.generation.fetch_add(1, Ordering::Release);
+        self.version.changed();
     }
 
     /// Grows with each change.
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        self.version.generation()
     }
 
     fn put_in(
@@ -192,6 +185,7 @@ mod tests {
     use crate::config::BrokerConfig;
     use crate::state::memory::MemoryJournal;
     use roxmq_store::clock::SystemClock;
+    use std::sync::atomic::Ordering;
 
     fn table(config: BrokerConfig) -> (GroupTable, MemoryJournal) {
         let journal = MemoryJournal::default();

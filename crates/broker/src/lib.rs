@@ -29,6 +29,7 @@ pub mod service;
 pub mod session;
 pub mod state;
 pub mod stats;
+mod table_version;
 pub mod topics;
 mod upkeep;
 

@@ -11,15 +11,15 @@ use crate::config::CurrentConfig;
 use crate::registration::TopicChanges;
 use crate::state::{Change, StateError, StateLog, Turn};
 use crate::stats::TopicStats;
+use crate::table_version::TableVersion;
 use foldhash::fast::RandomState;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use roxmq_protocol::names;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_store::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A topic: its configuration and its counters.
 #[derive(Debug)]
@@ -52,14 +52,11 @@ pub enum CreateError {
 
 pub struct TopicTable {
     topics: RwLock<HashMap<Arc<str>, Arc<Topic>, RandomState>>,
-    version: Mutex<DataVersion>,
-    /// Counts changes, for the snapshots.
-    generation: AtomicU64,
+    version: TableVersion,
     /// Names that requests may not change or delete.
     system: BTreeSet<String>,
     log: Arc<StateLog>,
     config: Arc<CurrentConfig>,
-    clock: Arc<dyn Clock>,
     changes: Arc<TopicChanges>,
 }
 
@@ -75,12 +72,10 @@ impl TopicTable {
         let system = defaults.iter().map(|topic| topic.topic_name.clone()).collect();
         let table = TopicTable {
             topics: RwLock::default(),
-            version: Mutex::default(),
-            generation: AtomicU64::new(0),
+            version: TableVersion::new(clock),
             system,
             log,
             config,
-            clock,
             changes,
         };
         defaults.into_iter().for_each(|topic| drop(table.insert(topic)));
@@ -151,7 +146,7 @@ impl TopicTable {
     }
 
     pub fn data_version(&self) -> DataVersion {
-        *self.version.lock()
+        self.version.get()
     }
 
     /// Whether the topic is one of the broker's own: not to be changed or deleted by requests.
@@ -190,19 +185,17 @@ impl TopicTable {
 
     /// The version of a snapshot; each change replayed on top of it moves it on.
     pub(crate) fn restore_version(&self, version: DataVersion) {
-        *self.version.lock() = version;
+        self.version.restore(version);
     }
 
     /// Marks a replayed change.
     pub(crate) fn changed(&self) {
-        let mut version = self.version.lock();
-        *version = version.next(self.clock.now().0);
-        self.generation.fetch_add(1, Ordering::Release);
+        self.version.changed();
     }
 
     /// Grows with each change.
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        self.version.generation()
     }
 
     fn put_in(&self, turn: &mut Turn<'_>, config: TopicConfig) -> Result<Arc<Topic>, StateError> {
@@ -274,6 +267,7 @@ mod tests {
     use crate::config::BrokerConfig;
     use crate::state::memory::MemoryJournal;
     use roxmq_store::clock::SystemClock;
+    use std::sync::atomic::Ordering;
 
     fn table(config: BrokerConfig) -> (TopicTable, MemoryJournal) {
         let journal = MemoryJournal::default();
