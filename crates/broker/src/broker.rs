@@ -49,6 +49,8 @@ pub enum StartError {
     State(#[from] LoadError),
     #[error("the state of the broker can't be written: {0}")]
     Write(#[from] state::WriteError),
+    #[error("looking for messages that their topics no longer keep (reserve.time) failed: {0}")]
+    Expire(io::Error),
 }
 
 /// What was found at start.
@@ -98,6 +100,7 @@ impl Broker {
         let store_options = config.get().store_options()?;
         let delay_levels = config.get().delay_levels()?;
         let root = store_options.root.clone();
+        let topic_retention = Arc::clone(&store_options.topic_retention);
         let (store, recovered) = Store::open(Arc::clone(&files), Arc::clone(&clock), store_options)?;
         let journal = StoreJournal::new(Arc::clone(&store), Arc::clone(&clock), advertised);
         let state_log = Arc::new(StateLog::new(journal));
@@ -107,6 +110,7 @@ impl Broker {
             Arc::clone(&config),
             Arc::clone(&clock),
             Arc::clone(&topic_changes),
+            Arc::clone(&topic_retention),
         );
         let groups = GroupTable::new(Arc::clone(&state_log), Arc::clone(&config), Arc::clone(&clock));
         let (offsets, delays) = (ConsumerOffsets::default(), DelayOffsets::default());
@@ -115,6 +119,8 @@ impl Broker {
         let loaded = state::load(&snapshot_files, &store, tables)?;
         let snapshots = SnapshotWriter::new(snapshot_files, tables, loaded.versions, loaded.behind);
         snapshots.write(&state_log, &store, tables, state::Which::All, clock.now())?;
+        topic_retention.complete();
+        store.expire_topics_now().map_err(StartError::Expire)?;
         for repair in &loaded.repairs {
             tracing::error!(repair, "a file of the broker's state was damaged or missing");
         }

@@ -1,5 +1,5 @@
-//! Says which groups lose messages when files of the log go before the groups have read them, because their time was
-//! over or the disk was full. Looks only; the files are the store's business.
+//! Says which groups lose messages that go before the groups have read them, because the time of the log's files or of
+//! a topic was over or the disk was full. Looks only; what goes is the store's business.
 
 use crate::Broker;
 use crate::offsets::{GroupOffsets, QueueOffsets};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How often somebody looks whether files went, which costs next to nothing.
+/// How often somebody looks whether messages went, which costs next to nothing.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Topic to queue to the first offset that can still be read.
@@ -23,14 +23,14 @@ struct Loss {
 
 /// Warns of each loss. Runs until its task is dropped.
 pub(crate) async fn watch(broker: Arc<Broker>) {
-    let mut log_min = broker.store.min_phy_offset();
+    let mut removals = broker.store.removals();
     let mut before = minimums(&broker);
     loop {
         sleep(LOOK_INTERVAL).await;
-        if broker.store.min_phy_offset() == log_min {
+        if broker.store.removals() == removals {
             continue;
         }
-        log_min = broker.store.min_phy_offset();
+        removals = broker.store.removals();
         let now = minimums(&broker);
         for Loss { topic, group, messages } in losses(&before, &now, &broker.offsets.all()) {
             tracing::warn!(topic, group, messages, "messages were deleted before the group had read them");

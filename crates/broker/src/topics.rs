@@ -2,6 +2,7 @@
 //!
 //! A change is in the state log before it is seen here. Looking a topic up allocates nothing.
 
+pub(crate) mod attributes;
 mod defaults;
 
 pub use roxmq_protocol::body::data_version::DataVersion;
@@ -16,6 +17,7 @@ use foldhash::fast::RandomState;
 use parking_lot::RwLock;
 use roxmq_protocol::names;
 use roxmq_protocol::sys_flag::perm;
+use roxmq_store::TopicRetention;
 use roxmq_store::clock::Clock;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
@@ -58,6 +60,8 @@ pub struct TopicTable {
     log: Arc<StateLog>,
     config: Arc<CurrentConfig>,
     changes: Arc<TopicChanges>,
+    /// What the store is told of topics that keep their messages for a time of their own.
+    retention: Arc<TopicRetention>,
 }
 
 impl TopicTable {
@@ -67,6 +71,7 @@ impl TopicTable {
         config: Arc<CurrentConfig>,
         clock: Arc<dyn Clock>,
         changes: Arc<TopicChanges>,
+        retention: Arc<TopicRetention>,
     ) -> Self {
         let defaults = defaults::topics(&config.get());
         let system = defaults.iter().map(|topic| topic.topic_name.clone()).collect();
@@ -77,6 +82,7 @@ impl TopicTable {
             log,
             config,
             changes,
+            retention,
         };
         defaults.into_iter().for_each(|topic| drop(table.insert(topic)));
         table
@@ -161,7 +167,7 @@ impl TopicTable {
 
     /// Removes a topic; the turn has its record written.
     pub(crate) fn remove(&self, _turn: &mut Turn<'_>, topic: &str) -> Option<Arc<Topic>> {
-        let removed = self.topics.write().remove(topic)?;
+        let removed = self.take(topic)?;
         self.changed();
         self.changes.everything();
         Some(removed)
@@ -180,7 +186,7 @@ impl TopicTable {
 
     /// Removes what the state log says was removed.
     pub(crate) fn restore_removed(&self, topic: &str) {
-        self.topics.write().remove(topic);
+        self.take(topic);
     }
 
     /// The version of a snapshot; each change replayed on top of it moves it on.
@@ -206,7 +212,14 @@ impl TopicTable {
         Ok(topic)
     }
 
+    fn take(&self, topic: &str) -> Option<Arc<Topic>> {
+        let removed = self.topics.write().remove(topic);
+        self.retention.set(topic, None);
+        removed
+    }
+
     fn insert(&self, config: TopicConfig) -> Arc<Topic> {
+        self.retention.set(&config.topic_name, attributes::reserve_time(&config.attributes));
         let mut topics = self.topics.write();
         let stats =
             topics.get(config.topic_name.as_str()).map(|known| Arc::clone(&known.stats)).unwrap_or_default();
@@ -273,7 +286,8 @@ mod tests {
         let journal = MemoryJournal::default();
         let log = Arc::new(StateLog::new(journal.clone()));
         let changes = Arc::new(TopicChanges::default());
-        (TopicTable::new(log, Arc::new(CurrentConfig::new(config)), Arc::new(SystemClock), changes), journal)
+        let config = Arc::new(CurrentConfig::new(config));
+        (TopicTable::new(log, config, Arc::new(SystemClock), changes, Arc::default()), journal)
     }
 
     #[test]

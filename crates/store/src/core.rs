@@ -36,6 +36,8 @@ pub(crate) struct Core {
     pub checkpointing: Mutex<()>,
     pub closed: AtomicBool,
     deletions: AtomicU64,
+    /// Counts how often retention has taken messages from readers.
+    pub removals: AtomicU64,
 }
 
 /// Where the newest record starts, and when it was stored.
@@ -81,6 +83,7 @@ impl Core {
             checkpointing: Mutex::default(),
             closed: AtomicBool::new(false),
             deletions: AtomicU64::new(0),
+            removals: AtomicU64::new(0),
         }
     }
 

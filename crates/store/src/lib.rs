@@ -26,6 +26,7 @@ mod recovery;
 mod retention;
 mod signal;
 pub mod store;
+mod topic_retention;
 
 pub use append::{AppendBatch, AppendError, NewMessage, Stored, TooLong};
 pub use index::{IndexKey, KeyIndex};
@@ -33,3 +34,4 @@ pub use options::{FlushMode, RetentionOptions, StoreOptions};
 pub use position::{Millis, PhyOffset, QueueId, QueueOffset};
 pub use queue::{ConsumeQueue, QueueEntry, QueueTable};
 pub use store::{OpenError, RecoveryReport, STATE_TOPIC, Store};
+pub use topic_retention::TopicRetention;

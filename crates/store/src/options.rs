@@ -1,6 +1,8 @@
 //! What a store is opened with. The broker fills it from the Java server's configuration keys.
 
+use crate::topic_retention::TopicRetention;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct StoreOptions {
     /// How far ahead of the write position disk blocks are taken. 32 MiB.
     pub allocate_ahead_bytes: u64,
     pub retention: RetentionOptions,
+    /// Topics that keep their messages for a time of their own.
+    pub topic_retention: Arc<TopicRetention>,
 }
 
 impl StoreOptions {
@@ -56,6 +60,7 @@ impl StoreOptions {
             tail_bytes_max: 8 << 20,
             allocate_ahead_bytes: 32 << 20,
             retention: RetentionOptions::default(),
+            topic_retention: Arc::default(),
         }
     }
 }

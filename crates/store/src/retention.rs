@@ -7,6 +7,7 @@ use crate::files::Space;
 use crate::local_time;
 use crate::options::RetentionOptions;
 use crate::position::{Millis, PhyOffset};
+use crate::topic_retention::files_before;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -80,7 +81,7 @@ impl Core {
         let used = self.look_at_disk();
         let hour = local_time::hour(self.clock.now());
         let deletion = deletion(&self.options.retention, hour, used, false);
-        if let Err(error) = self.delete_files(deletion) {
+        if let Err(error) = self.expire_topics().and_then(|()| self.delete_files(deletion)) {
             let path = self.options.commit_log_dir.display();
             tracing::warn!(%error, %path, "deleting expired files of the commit log failed");
         }
@@ -116,6 +117,7 @@ impl Core {
             self.log.segments.remove_first()?;
             tracing::info!(path = %file.path.display(), ?deletion, "deleted a file of the commit log");
         }
+        self.removals.fetch_add(1, Ordering::AcqRel);
         self.trim(PhyOffset(self.log.segments.first()))?;
         Ok(found.len())
     }
@@ -127,8 +129,21 @@ impl Core {
         found.retain(|file| file.start <= last);
         let modified: Vec<i64> = found.iter().map(|file| file.modified_ms).collect();
         let keep_ms = self.options.retention.keep.as_millis() as i64;
-        found.truncate(files_to_delete(deletion, keep_ms, self.clock.now(), &modified));
+        let mut count = files_to_delete(deletion, keep_ms, self.clock.now(), &modified);
+        if deletion == Deletion::Expired {
+            count = count.min(self.unneeded(&found));
+        }
+        found.truncate(count);
         Ok(found)
+    }
+
+    /// How many of the oldest files no topic needs that keeps its messages for longer.
+    fn unneeded(&self, found: &[Found]) -> usize {
+        if !self.options.topic_retention.is_complete() {
+            return 0;
+        }
+        let starts: Vec<i64> = found.iter().map(|file| file.start).collect();
+        files_before(self.kept_from(), &starts, self.options.commit_log_file_bytes as i64)
     }
 
     fn trim(&self, log_min: PhyOffset) -> io::Result<()> {

@@ -211,7 +211,18 @@ impl Store {
     /// Deletes the log files that are expired now, at any hour, and what queues and index hold of them. Gives how
     /// many log files went.
     pub fn delete_expired_now(&self) -> io::Result<usize> {
+        self.core.expire_topics()?;
         self.core.delete_files(retention::Deletion::Expired)
+    }
+
+    /// Hides what is expired by the times of single topics now.
+    pub fn expire_topics_now(&self) -> io::Result<()> {
+        self.core.expire_topics()
+    }
+
+    /// Grows whenever retention has taken messages from readers.
+    pub fn removals(&self) -> u64 {
+        self.core.removals.load(Ordering::Acquire)
     }
 
     /// Removes the queues of a topic for good: a restart, even after a crash, doesn't bring them back.

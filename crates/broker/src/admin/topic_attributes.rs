@@ -1,6 +1,7 @@
 //! The attributes that a topic may have, and how they may change.
 
 use crate::refusal::Refusal;
+use crate::topics::attributes;
 use roxmq_protocol::body::attributes::{AttributeChanges, Attributes, apply};
 
 const MESSAGE_TYPE: &str = "message.type";
@@ -35,7 +36,7 @@ const KNOWN: &[Known] = &[
             "LITE",
         ]),
     },
-    Known { key: "reserve.time", changeable: true, values: Values::From(-1) },
+    Known { key: attributes::RESERVE_TIME, changeable: true, values: Values::From(-1) },
     Known { key: "lite.topic.expiration", changeable: true, values: Values::From(-1) },
 ];
 

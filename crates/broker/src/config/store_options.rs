@@ -3,8 +3,9 @@
 use super::validate::parse_hours;
 use super::{BrokerConfig, ConfigErrors};
 use crate::delay::DelayLevels;
-use roxmq_store::{RetentionOptions, StoreOptions};
+use roxmq_store::{RetentionOptions, StoreOptions, TopicRetention};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl BrokerConfig {
@@ -50,6 +51,8 @@ impl BrokerConfig {
             force_percent: self.disk_space_clean_forcibly_ratio,
             refuse_percent: self.disk_space_warning_level_ratio,
         };
+        // The topics are read from the store that these options open.
+        options.topic_retention = Arc::new(TopicRetention::incomplete());
         Ok(options)
     }
 }

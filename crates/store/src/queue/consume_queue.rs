@@ -106,6 +106,11 @@ impl ConsumeQueue {
         QueueOffset(max.max(self.min.load(Ordering::Acquire)))
     }
 
+    /// Where the record of the minimum offset lies; at or behind the log's end if there is none.
+    pub(crate) fn first_phy(&self) -> PhyOffset {
+        self.state.lock().first_phy
+    }
+
     /// The offset that the next entry gets, seen or not.
     pub fn next_offset(&self) -> QueueOffset {
         QueueOffset(self.next.load(Ordering::Acquire))

@@ -51,9 +51,19 @@ pub(super) fn trim(files: &QueueFiles, queue: &Arc<ConsumeQueue>, log_min: PhyOf
     if queue.entry(next - 1)?.phy_offset >= log_min {
         new_min = first_where(min, next - 1, |at| Ok(queue.entry(at)?.phy_offset >= log_min))?;
     }
+    move_min(files, queue, new_min)
+}
+
+/// Moves the minimum offset forward to this one, at most to the end.
+pub(super) fn trim_before(files: &QueueFiles, queue: &Arc<ConsumeQueue>, offset: i64) -> io::Result<()> {
+    let offset = offset.min(queue.next_offset().0);
+    if offset <= queue.min_offset().0 { Ok(()) } else { move_min(files, queue, offset) }
+}
+
+fn move_min(files: &QueueFiles, queue: &Arc<ConsumeQueue>, new_min: i64) -> io::Result<()> {
+    let next = queue.next_offset().0;
     let first_phy = if new_min < next { queue.entry(new_min)?.phy_offset } else { PhyOffset(i64::MAX) };
     queue.set_min(new_min, first_phy);
-
     let (mut file, written) = {
         let state = queue.state.lock();
         (state.first_file, state.tail.written())

@@ -187,6 +187,15 @@ impl QueueTable {
         self.all().iter().try_for_each(|queue| cut::trim(&self.files, queue, log_min))
     }
 
+    /// Moves the minimum offset of a queue, as [`trim`](Self::trim) does, to this offset.
+    pub fn trim_before(&self, queue: &Arc<ConsumeQueue>, offset: QueueOffset) -> io::Result<()> {
+        let _maintenance = self.files.maintenance.lock();
+        if queue.is_removed() {
+            return Ok(());
+        }
+        cut::trim_before(&self.files, queue, offset.0)
+    }
+
     /// Entries that are in memory only. Whoever pushes many calls [`write_behind`](Self::write_behind) when it grows.
     pub fn unwritten(&self) -> usize {
         self.files.unwritten()

@@ -12,4 +12,5 @@ mod recovery;
 mod retention;
 mod time;
 mod together;
+mod topic_retention;
 mod topics;
