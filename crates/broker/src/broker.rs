@@ -1,6 +1,7 @@
 //! The parts of a broker, put together.
 
 use crate::arrivals::Arrivals;
+use crate::assignment::{RequestModes, TopicRoutes};
 use crate::clients::Clients;
 use crate::config::{BrokerConfig, ConfigErrors, CurrentConfig, Update};
 use crate::delay::{DelayLevels, Schedule};
@@ -70,6 +71,9 @@ pub struct Broker {
     pub(crate) advertised: SocketAddr,
     pub(crate) topics: TopicTable,
     pub(crate) groups: GroupTable,
+    pub(crate) request_modes: RequestModes,
+    /// The queues of topics on other brokers.
+    pub(crate) routes: TopicRoutes,
     pub(crate) offsets: ConsumerOffsets,
     pub(crate) delay_offsets: DelayOffsets,
     pub(crate) clients: Clients,
@@ -114,7 +118,14 @@ impl Broker {
         );
         let groups = GroupTable::new(Arc::clone(&state_log), Arc::clone(&config), Arc::clone(&clock));
         let (offsets, delays) = (ConsumerOffsets::default(), DelayOffsets::default());
-        let tables = Tables { topics: &topics, groups: &groups, offsets: &offsets, delays: &delays };
+        let request_modes = RequestModes::new(Arc::clone(&state_log));
+        let tables = Tables {
+            topics: &topics,
+            groups: &groups,
+            modes: &request_modes,
+            offsets: &offsets,
+            delays: &delays,
+        };
         let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root);
         let loaded = state::load(&snapshot_files, &store, tables)?;
         let snapshots = SnapshotWriter::new(snapshot_files, tables, loaded.versions, loaded.behind);
@@ -132,6 +143,8 @@ impl Broker {
             advertised,
             topics,
             groups,
+            request_modes,
+            routes: TopicRoutes::default(),
             offsets,
             delay_offsets: delays,
             clients: Clients::default(),
@@ -218,6 +231,7 @@ impl Broker {
         let mut turn = self.state_log.turn();
         turn.record(&Change::DeleteTopic(topic.to_owned()))?;
         self.topics.remove(&mut turn, topic);
+        self.request_modes.remove_topic(topic);
         self.offsets.remove_topic(topic);
         self.resets.delete_topic(topic);
         self.stats.remove_topic(topic);
@@ -233,6 +247,7 @@ impl Broker {
         let mut turn = self.state_log.turn();
         turn.record(&Change::DeleteGroup { group: group.to_owned(), clean_offset })?;
         self.groups.remove(&mut turn, group);
+        self.request_modes.remove_group(group);
         if clean_offset {
             self.offsets.remove_group(group);
         }
@@ -245,6 +260,7 @@ impl Broker {
         Tables {
             topics: &self.topics,
             groups: &self.groups,
+            modes: &self.request_modes,
             offsets: &self.offsets,
             delays: &self.delay_offsets,
         }

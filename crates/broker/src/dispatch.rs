@@ -3,6 +3,7 @@
 use crate::Broker;
 use crate::admin;
 use crate::admin_clients as tools;
+use crate::assignment::requests as assignment;
 use crate::clients::{heartbeat, inquiries, leaving};
 use crate::refusal::Refusal;
 use crate::service::Caller;
@@ -60,6 +61,9 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         CHECK_CLIENT_CONFIG => Now(inquiries::check_config),
         LOCK_BATCH_MQ => Now(lock_requests::lock),
         UNLOCK_BATCH_MQ => Now(lock_requests::unlock),
+        QUERY_ASSIGNMENT => Later(assignment::query),
+        SET_MESSAGE_REQUEST_MODE => Now(assignment::set_mode),
+        GET_ALL_MESSAGE_REQUEST_MODE => Now(assignment::modes),
 
         UPDATE_AND_CREATE_TOPIC => Now(admin::topics::update),
         UPDATE_AND_CREATE_TOPIC_LIST => Now(admin::topics::update_list),

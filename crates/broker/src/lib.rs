@@ -4,6 +4,7 @@ mod admin;
 mod admin_clients;
 mod admin_rights;
 mod arrivals;
+mod assignment;
 pub mod broker;
 pub mod clients;
 pub mod config;

@@ -23,6 +23,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::Arc;
 
+/// More queues than this nobody means; each costs memory in clients, too.
+pub(crate) const QUEUES_MAX: i32 = 65_536;
+
 /// A topic: its configuration and its counters.
 #[derive(Debug)]
 pub struct Topic {

@@ -7,6 +7,7 @@
 #[macro_use]
 mod object;
 
+pub mod assignment;
 pub mod attributes;
 pub mod broker_stats;
 pub mod check_client;

@@ -4,7 +4,7 @@ use super::{answer, success, table_part, topic_attributes};
 use crate::Broker;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::topics::{TopicConfig, TopicFilterType};
+use crate::topics::{QUEUES_MAX, TopicConfig, TopicFilterType};
 use roxmq_protocol::body::attributes::{AttributeChanges, changes_of, parse_changes};
 use roxmq_protocol::body::topic_config::TopicConfigList;
 use roxmq_protocol::body::topic_table::TopicTableAndMapping;
@@ -15,8 +15,6 @@ use roxmq_protocol::json::{FromJson, Map};
 use roxmq_protocol::names;
 use roxmq_protocol::request::topic::{CreateTopic, TablePart, TopicHeader};
 
-/// More queues than this nobody means; each costs memory in clients, too.
-const QUEUES_MAX: i32 = 65_536;
 /// Read, write, inherit, priority.
 const PERM_MAX: i32 = 15;
 

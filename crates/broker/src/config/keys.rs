@@ -2,6 +2,7 @@
 
 use super::SetError;
 use super::value::{BrokerRole, ConfigValue};
+use roxmq_protocol::body::assignment::MessageRequestMode;
 use roxmq_store::FlushMode;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -118,6 +119,15 @@ keys! {
     max_transfer_bytes_on_message_in_memory / "maxTransferBytesOnMessageInMemory": usize = 256 << 10, AtOnce;
     max_transfer_count_on_message_in_disk / "maxTransferCountOnMessageInDisk": usize = 8, AtOnce;
     max_transfer_bytes_on_message_in_disk / "maxTransferBytesOnMessageInDisk": usize = 64 << 10, AtOnce;
+    /// How groups read topics for which no operator has said it.
+    default_message_request_mode / "defaultMessageRequestMode": MessageRequestMode = MessageRequestMode::Pull,
+        AtOnce;
+    /// Of how many other clients a client pops the queues, too, where no operator has said it.
+    default_pop_share_queue_num / "defaultPopShareQueueNum": i32 = -1, AtOnce;
+    /// Whether the broker shares queues out; else clients that ask get all of them.
+    server_load_balancer_enable / "serverLoadBalancerEnable": bool = true, AtOnce;
+    /// How long what a name server told of a topic's queues counts.
+    load_balance_poll_name_server_interval_ms / "loadBalancePollNameServerInterval": u64 = 30_000, AtOnce;
     /// Messages that a query by key gives at most.
     default_query_max_num / "defaultQueryMaxNum": usize = 32, AtOnce;
     use_server_side_reset_offset / "useServerSideResetOffset": bool = true, AtOnce;

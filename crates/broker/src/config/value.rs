@@ -1,5 +1,6 @@
 //! The types that values of keys have, and how they stand in a file.
 
+use roxmq_protocol::body::assignment::MessageRequestMode;
 use roxmq_store::FlushMode;
 use std::path::PathBuf;
 
@@ -96,6 +97,19 @@ impl ConfigValue for FlushMode {
             FlushMode::Async => "ASYNC_FLUSH".to_owned(),
             FlushMode::Sync => "SYNC_FLUSH".to_owned(),
         }
+    }
+}
+
+impl ConfigValue for MessageRequestMode {
+    const EXPECTED: &'static str = "PULL or POP";
+
+    fn parse(text: &str) -> Option<Self> {
+        let mode = MessageRequestMode::from_name(text);
+        (mode != MessageRequestMode::Unknown).then_some(mode)
+    }
+
+    fn show(&self) -> String {
+        self.name().unwrap_or_default().to_owned()
     }
 }
 

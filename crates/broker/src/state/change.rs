@@ -6,6 +6,7 @@
 //! {"change":"putGroup","config":{…}}
 //! {"change":"deleteGroup","cleanOffset":true,"group":"G"}
 //! {"bits":1,"change":"forbid","group":"G","topic":"T"}
+//! {"change":"putRequestMode","setting":{…}}
 //! {"change":"commitOffsets","offsetTable":{"G":{"T":{0:5,1:7}}}}
 //! {"change":"delayOffsets","offsetTable":{3:120}}
 //! ```
@@ -16,6 +17,7 @@
 use crate::groups::SubscriptionGroupConfig;
 use crate::offsets::{GroupOffsets, QueueOffsets};
 use crate::topics::TopicConfig;
+use roxmq_protocol::body::assignment::MessageRequestModeSetting;
 use roxmq_protocol::json::{Fields, FromJson, JsonError, ToJson, Value, Writer};
 use roxmq_store::QueueId;
 use std::collections::BTreeMap;
@@ -23,9 +25,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
     PutTopic(TopicConfig),
-    /// The topic goes with its offsets.
+    /// The topic goes with its offsets and request modes.
     DeleteTopic(String),
     PutGroup(SubscriptionGroupConfig),
+    /// The group goes with its request modes.
     DeleteGroup {
         group: String,
         clean_offset: bool,
@@ -36,6 +39,7 @@ pub(crate) enum Change {
         topic: String,
         bits: i32,
     },
+    PutRequestMode(MessageRequestModeSetting),
     CommitOffsets(GroupOffsets),
     /// Level to next offset.
     DelayOffsets(BTreeMap<i32, i64>),
@@ -52,6 +56,7 @@ impl Change {
             Change::PutGroup(_) => "putGroup",
             Change::DeleteGroup { .. } => "deleteGroup",
             Change::Forbid { .. } => "forbid",
+            Change::PutRequestMode(_) => "putRequestMode",
             Change::CommitOffsets(_) => "commitOffsets",
             Change::DelayOffsets(_) => "delayOffsets",
         }
@@ -99,6 +104,7 @@ impl ToJson for Change {
                     writer.field("group", group);
                     writer.field("topic", topic);
                 }
+                Change::PutRequestMode(setting) => writer.field("setting", setting),
                 Change::CommitOffsets(offsets) => writer.field("offsetTable", &bare_offsets(offsets)),
                 Change::DelayOffsets(offsets) => writer.field("offsetTable", offsets),
             }
@@ -122,6 +128,7 @@ impl FromJson for Change {
                 topic: value.need("topic")?,
                 bits: value.need("bits")?,
             },
+            "putRequestMode" => Change::PutRequestMode(value.need("setting")?),
             "commitOffsets" => Change::CommitOffsets(typed_offsets(value.need("offsetTable")?)),
             "delayOffsets" => Change::DelayOffsets(value.need("offsetTable")?),
             _ => return Err(JsonError::Type { field: "change", expected: "a known change", found: name }),
@@ -153,6 +160,7 @@ fn typed_offsets(offsets: BareOffsets) -> GroupOffsets {
 mod tests {
     use super::*;
     use crate::topics::topic_config;
+    use roxmq_protocol::body::assignment::MessageRequestMode;
 
     fn check(change: &Change, expected: &str) {
         assert_eq!(change.to_json_text(), expected);
@@ -169,6 +177,16 @@ mod tests {
         check(
             &Change::Forbid { group: "G".to_owned(), topic: "T".to_owned(), bits: 1 },
             r#"{"bits":1,"change":"forbid","group":"G","topic":"T"}"#,
+        );
+        let setting = MessageRequestModeSetting {
+            consumer_group: "G".to_owned(),
+            mode: MessageRequestMode::Pop,
+            pop_share_queue_num: 4,
+            topic: "T".to_owned(),
+        };
+        check(
+            &Change::PutRequestMode(setting),
+            r#"{"change":"putRequestMode","setting":{"consumerGroup":"G","mode":"POP","popShareQueueNum":4,"topic":"T"}}"#,
         );
         let queues = QueueOffsets::from([(QueueId(0), 5), (QueueId(1), 7)]);
         let offsets = GroupOffsets::from([("G".to_owned(), BTreeMap::from([("T".to_owned(), queues)]))]);

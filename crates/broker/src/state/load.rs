@@ -14,6 +14,7 @@ use crate::topics::topic_config;
 use roxmq_protocol::names;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_store::{PhyOffset, Store};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Why a start can't go on.
@@ -46,12 +47,14 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     let mut loader = Loader { loaded: Loaded::default(), end };
     let topics = loader.take(files.topics.path(), files.topics.load(snapshot::decode_topics)?);
     let groups = loader.take(files.groups.path(), files.groups.load(snapshot::decode_groups)?);
+    let modes = loader.take(files.modes.path(), files.modes.load(snapshot::decode_modes)?);
     let offsets = loader.take(files.offsets.path(), files.offsets.load(snapshot::decode_offsets)?);
     let delays = loader.take(files.delays.path(), files.delays.load(snapshot::decode_delays)?);
     let (lost_topics, lost_groups) = (topics.is_none(), groups.is_none());
     let positions = Positions {
         topics: position(&topics, end),
         groups: position(&groups, end),
+        modes: position(&modes, end),
         offsets: position(&offsets, end),
         delays: position(&delays, end),
     };
@@ -67,6 +70,10 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
                 .for_each(|(topic, bits)| tables.groups.restore_forbidden(&group, &topic, bits));
         }
         tables.groups.restore_version(version);
+    }
+    if let Some(snapshot) = modes {
+        let settings = snapshot.table.into_values().flat_map(BTreeMap::into_values);
+        settings.for_each(|setting| tables.modes.restore(setting));
     }
     if let Some(snapshot) = offsets {
         tables.offsets.restore(&snapshot.table);

@@ -2,6 +2,7 @@
 
 use super::journal::RECORD_TAG;
 use super::{Change, STATE_TOPIC};
+use crate::assignment::RequestModes;
 use crate::groups::GroupTable;
 use crate::offsets::ConsumerOffsets;
 use crate::state::DelayOffsets;
@@ -21,6 +22,7 @@ const PAGE_ENTRIES: usize = 512;
 pub(crate) struct Tables<'a> {
     pub topics: &'a TopicTable,
     pub groups: &'a GroupTable,
+    pub modes: &'a RequestModes,
     pub offsets: &'a ConsumerOffsets,
     pub delays: &'a DelayOffsets,
 }
@@ -30,13 +32,14 @@ pub(crate) struct Tables<'a> {
 pub(super) struct Positions {
     pub topics: PhyOffset,
     pub groups: PhyOffset,
+    pub modes: PhyOffset,
     pub offsets: PhyOffset,
     pub delays: PhyOffset,
 }
 
 impl Positions {
     fn first(&self) -> PhyOffset {
-        self.topics.min(self.groups).min(self.offsets).min(self.delays)
+        self.topics.min(self.groups).min(self.modes).min(self.offsets).min(self.delays)
     }
 }
 
@@ -116,6 +119,9 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
                 tables.topics.restore_removed(&topic);
                 tables.topics.changed();
             }
+            if at >= from.modes {
+                tables.modes.remove_topic(&topic);
+            }
             if at >= from.offsets {
                 tables.offsets.remove_topic(&topic);
             }
@@ -129,6 +135,9 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
                 tables.groups.restore_removed(&group);
                 tables.groups.changed();
             }
+            if at >= from.modes {
+                tables.modes.remove_group(&group);
+            }
             if clean_offset && at >= from.offsets {
                 tables.offsets.remove_group(&group);
             }
@@ -137,11 +146,13 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
             tables.groups.restore_forbidden(&group, &topic, bits);
             tables.groups.changed();
         }
+        Change::PutRequestMode(setting) if at >= from.modes => tables.modes.restore(setting),
         Change::CommitOffsets(offsets) if at >= from.offsets => tables.offsets.restore(&offsets),
         Change::DelayOffsets(offsets) if at >= from.delays => tables.delays.restore(&offsets),
         Change::PutTopic(_)
         | Change::PutGroup(_)
         | Change::Forbid { .. }
+        | Change::PutRequestMode(_)
         | Change::CommitOffsets(_)
         | Change::DelayOffsets(_) => {}
     }

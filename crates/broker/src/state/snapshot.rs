@@ -6,12 +6,14 @@
 use crate::groups::{DataVersion, ForbiddenTable, SubscriptionGroupConfig};
 use crate::offsets::{GroupOffsets, QueueOffsets};
 use crate::topics::TopicConfig;
+use roxmq_protocol::body::assignment::RequestModesByTopic;
 use roxmq_protocol::json::{Fields, Form, JsonError, Value, Writer};
 use roxmq_store::{PhyOffset, QueueId};
 use std::collections::BTreeMap;
 
 pub(super) const TOPICS_FILE: &str = "topics.json";
 pub(super) const GROUPS_FILE: &str = "subscriptionGroup.json";
+pub(super) const MODES_FILE: &str = "messageRequestMode.json";
 pub(super) const OFFSETS_FILE: &str = "consumerOffset.json";
 pub(super) const DELAYS_FILE: &str = "delayOffset.json";
 
@@ -63,6 +65,20 @@ pub(super) fn decode_groups(value: &Value) -> Result<Snapshot<Groups>, JsonError
     let table: BTreeMap<String, SubscriptionGroupConfig> = value.need("subscriptionGroupTable")?;
     let forbidden = value.field_or_default("forbiddenTable")?;
     decode(value, Groups { groups: table.into_values().collect(), forbidden })
+}
+
+/// The one file without a version.
+pub(super) fn encode_modes(snapshot: &Snapshot<RequestModesByTopic>) -> Vec<u8> {
+    let mut writer = Writer::new(Form::Pretty);
+    writer.object(|writer| {
+        writer.field("messageRequestModeMap", &snapshot.table);
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+    });
+    writer.into_bytes()
+}
+
+pub(super) fn decode_modes(value: &Value) -> Result<Snapshot<RequestModesByTopic>, JsonError> {
+    decode(value, value.need("messageRequestModeMap")?)
 }
 
 pub(super) fn encode_offsets(snapshot: &Snapshot<GroupOffsets>, pulled: &GroupOffsets) -> Vec<u8> {
@@ -133,6 +149,7 @@ fn decode<T>(value: &Value, table: T) -> Result<Snapshot<T>, JsonError> {
 mod tests {
     use super::*;
     use crate::topics::topic_config;
+    use roxmq_protocol::body::assignment::{MessageRequestMode, MessageRequestModeSetting};
     use roxmq_protocol::json::parse;
 
     fn version() -> DataVersion {
@@ -184,6 +201,22 @@ mod tests {
     }
 
     #[test]
+    fn request_modes_in_javas_form_have_no_version() {
+        let setting = MessageRequestModeSetting {
+            consumer_group: "G".to_owned(),
+            mode: MessageRequestMode::Pop,
+            pop_share_queue_num: 4,
+            topic: "T".to_owned(),
+        };
+        let table = BTreeMap::from([("T".to_owned(), BTreeMap::from([("G".to_owned(), setting)]))]);
+        let snapshot = Snapshot { version: DataVersion::default(), log_offset: Some(PhyOffset(7)), table };
+        let expected = "{\n\t\"messageRequestModeMap\":{\n\t\t\"T\":{\n\t\t\t\"G\":{\n\t\t\t\t\"consumerGroup\":\"G\",\
+                        \n\t\t\t\t\"mode\":\"POP\",\n\t\t\t\t\"popShareQueueNum\":4,\n\t\t\t\t\"topic\":\"T\"\n\t\t\t}\n\t\t}\n\t},\
+                        \n\t\"roxmqLogOffset\":7\n}";
+        check(&encode_modes(&snapshot), expected, decode_modes, &snapshot);
+    }
+
+    #[test]
     fn offsets_in_javas_form_have_bare_keys() {
         let queues = QueueOffsets::from([(QueueId(0), 3), (QueueId(1), 1)]);
         let table = GroupOffsets::from([("G".to_owned(), BTreeMap::from([("T".to_owned(), queues)]))]);
@@ -224,6 +257,7 @@ mod tests {
         let value = parse(b"{}").expect("JSON");
         assert!(decode_topics(&value).is_err());
         assert!(decode_groups(&value).is_err());
+        assert!(decode_modes(&value).is_err());
         assert!(decode_offsets(&value).is_err());
         assert!(decode_delays(&value).is_err());
     }

@@ -8,6 +8,7 @@ use crate::registration::NoNameServers;
 use crate::state::{Change, Which, log_offsets};
 use crate::topics::topic_config;
 use crate::upkeep;
+use roxmq_protocol::body::assignment::{MessageRequestMode, MessageRequestModeSetting};
 use roxmq_store::files::{FileSystem, OpenMode, ReadMode};
 use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId};
 use roxmq_testkit::{Crash, FaultFiles, TestClock};
@@ -111,6 +112,9 @@ fn fill(broker: &Broker) {
         .expect("G");
     broker.groups.get_or_create("Left").expect("Left");
     broker.groups.set_forbidden("G", "T", 1).expect("forbidden");
+    for (topic, group) in [("T", "G"), ("Gone", "G"), ("T", "Left")] {
+        broker.request_modes.put(popping(topic, group)).expect("a mode");
+    }
     for (group, topic, queue, offset) in
         [("G", "T", 0, 5), ("G", "T", 3, 7), ("G", "Gone", 0, 1), ("Left", "T", 0, 9), ("Left", "U", 0, 2)]
     {
@@ -124,6 +128,15 @@ fn fill(broker: &Broker) {
     log(broker);
 }
 
+fn popping(topic: &str, group: &str) -> MessageRequestModeSetting {
+    MessageRequestModeSetting {
+        consumer_group: group.to_owned(),
+        mode: MessageRequestMode::Pop,
+        pop_share_queue_num: 2,
+        topic: topic.to_owned(),
+    }
+}
+
 #[track_caller]
 fn check_filled(broker: &Broker) {
     let topic = broker.topics.get("T").expect("T");
@@ -133,6 +146,8 @@ fn check_filled(broker: &Broker) {
     assert_eq!(broker.groups.get("G").expect("G").retry_max_times, 3);
     assert!(broker.groups.get("Left").is_none());
     assert_eq!(broker.groups.forbidden("G", "T"), 1);
+    let modes = [("T".to_owned(), [("G".to_owned(), popping("T", "G"))].into())].into();
+    assert_eq!(broker.request_modes.all(), modes);
     let of_t = QueueOffsets::from([(Q0, 5), (QueueId(3), 7)]);
     let expected = [("T".to_owned(), of_t), ("U".to_owned(), QueueOffsets::from([(Q0, 11)]))].into();
     assert_eq!(broker.offsets.all(), [("G".to_owned(), expected)].into());
@@ -202,13 +217,20 @@ fn a_clean_stop_leaves_nothing_to_replay() {
     assert!(!report.store.crashed);
 }
 
+const FILES: [&str; 5] = [
+    "topics.json",
+    "subscriptionGroup.json",
+    "messageRequestMode.json",
+    "consumerOffset.json",
+    "delayOffset.json",
+];
+
 /// Topic, offset or delay-progress files were zero bytes or garbled after a power cut, and the server failed to start,
 /// or started as if new.
 #[test]
 fn a_damaged_file_is_replaced_by_its_copy_and_the_log() {
-    let names = ["topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"];
     let damages: [&[u8]; 4] = [b"", &[0; 100], b"{\"offsetTable\":{", b"{}"];
-    for name in names {
+    for name in FILES {
         for damage in damages {
             let files = FaultFiles::new();
             let (broker, _) = open(&files);
@@ -217,6 +239,7 @@ fn a_damaged_file_is_replaced_by_its_copy_and_the_log() {
             broker.groups.get_or_create("Left").expect("Left");
             broker.offsets.commit("Left", "T", Q0, 1);
             broker.delay_offsets.set(3, 1);
+            broker.request_modes.put(popping("Gone", "Left")).expect("a mode");
             write_files(&broker);
             fill(&broker);
             upkeep::finish(&broker);
@@ -244,13 +267,13 @@ fn without_any_good_file_the_log_is_enough() {
     fill(&broker);
     upkeep::finish(&broker);
     drop(broker);
-    for name in ["topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"] {
+    for name in FILES {
         write_file(&files, name, b"garbage");
         write_file(&files, &format!("{name}.bak"), b"garbage");
     }
     let (broker, report) = open(&files);
     check_filled(&broker);
-    assert_eq!(report.repairs.len(), 4, "{:?}", report.repairs);
+    assert_eq!(report.repairs.len(), FILES.len(), "{:?}", report.repairs);
 }
 
 /// A file as the Java server writes it: without the log's position.

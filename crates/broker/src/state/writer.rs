@@ -9,6 +9,7 @@ use crate::offsets::GroupOffsets;
 use crate::replaced_file::FileError;
 use crate::topics::TopicConfig;
 use parking_lot::Mutex;
+use roxmq_protocol::body::assignment::RequestModesByTopic;
 use roxmq_store::files::FileSystem;
 use roxmq_store::{Millis, Store};
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub enum WriteError {
 pub(crate) struct SnapshotFiles {
     pub(super) topics: ConfigFile,
     pub(super) groups: ConfigFile,
+    pub(super) modes: ConfigFile,
     pub(super) offsets: ConfigFile,
     pub(super) delays: ConfigFile,
 }
@@ -41,6 +43,7 @@ impl SnapshotFiles {
         SnapshotFiles {
             topics: file(snapshot::TOPICS_FILE),
             groups: file(snapshot::GROUPS_FILE),
+            modes: file(snapshot::MODES_FILE),
             offsets: file(snapshot::OFFSETS_FILE),
             delays: file(snapshot::DELAYS_FILE),
         }
@@ -57,7 +60,7 @@ pub(crate) struct Versions {
 /// Which files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Those of topics and groups.
+    /// Those of topics, groups and request modes.
     Definitions,
     All,
 }
@@ -71,6 +74,7 @@ pub(crate) struct SnapshotWriter {
 struct Written {
     topics: Option<u64>,
     groups: Option<u64>,
+    modes: Option<u64>,
     offsets: Option<u64>,
     delays: Option<u64>,
     versions: Versions,
@@ -80,6 +84,7 @@ struct Written {
 struct Copies {
     topics: Option<(u64, Snapshot<Vec<TopicConfig>>)>,
     groups: Option<(u64, Snapshot<Groups>)>,
+    modes: Option<(u64, Snapshot<RequestModesByTopic>)>,
     offsets: Option<(u64, Snapshot<GroupOffsets>)>,
     pulled: GroupOffsets,
     delays: Option<(u64, Snapshot<BTreeMap<i32, i64>>)>,
@@ -92,6 +97,7 @@ impl SnapshotWriter {
         let written = Written {
             topics: held(tables.topics.generation()),
             groups: held(tables.groups.generation()),
+            modes: held(tables.modes.generation()),
             offsets: held(tables.offsets.generation()),
             delays: held(tables.delays.generation()),
             versions,
@@ -103,7 +109,8 @@ impl SnapshotWriter {
     pub(crate) fn is_behind(&self, tables: Tables<'_>, which: Which) -> bool {
         let written = self.written.lock();
         let definitions = written.topics != Some(tables.topics.generation())
-            || written.groups != Some(tables.groups.generation());
+            || written.groups != Some(tables.groups.generation())
+            || written.modes != Some(tables.modes.generation());
         let offsets = written.offsets != Some(tables.offsets.generation())
             || written.delays != Some(tables.delays.generation());
         definitions || (which == Which::All && offsets)
@@ -133,6 +140,10 @@ impl SnapshotWriter {
             self.files.groups.save(&snapshot::encode_groups(&groups))?;
             written.groups = Some(generation);
         }
+        if let Some((generation, modes)) = copies.modes {
+            self.files.modes.save(&snapshot::encode_modes(&modes))?;
+            written.modes = Some(generation);
+        }
         if let Some((generation, offsets)) = copies.offsets {
             self.files.offsets.save(&snapshot::encode_offsets(&offsets, &copies.pulled))?;
             written.offsets = Some(generation);
@@ -149,12 +160,16 @@ impl SnapshotWriter {
 
 impl Copies {
     fn are_none(&self) -> bool {
-        self.topics.is_none() && self.groups.is_none() && self.offsets.is_none() && self.delays.is_none()
+        self.topics.is_none()
+            && self.groups.is_none()
+            && self.modes.is_none()
+            && self.offsets.is_none()
+            && self.delays.is_none()
     }
 }
 
 fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now: Millis) -> Copies {
-    // While this lasts nobody changes topics or groups.
+    // While this lasts nobody changes topics, groups or request modes.
     let turn = log.turn();
     let log_offset = Some(turn.position());
     let changed = |held: Option<u64>, generation: u64| (held != Some(generation)).then_some(generation);
@@ -168,6 +183,10 @@ fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now
         let table = Groups { groups, forbidden: tables.groups.forbidden_table() };
         (generation, Snapshot { version: tables.groups.data_version(), log_offset, table })
     });
+    let modes = changed(written.modes, tables.modes.generation()).map(|generation| {
+        let table = tables.modes.all();
+        (generation, Snapshot { version: DataVersion::default(), log_offset, table })
+    });
     drop(turn);
     // What is committed after the position may be in a copy or not: its record comes after the position, too.
     let offsets = changed(written.offsets, tables.offsets.generation()).filter(all).map(|generation| {
@@ -179,5 +198,5 @@ fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now
         (generation, Snapshot { version, log_offset, table: tables.delays.all() })
     });
     let pulled = if offsets.is_some() { tables.offsets.all_pulled() } else { GroupOffsets::new() };
-    Copies { topics, groups, offsets, pulled, delays }
+    Copies { topics, groups, modes, offsets, pulled, delays }
 }
