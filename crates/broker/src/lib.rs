@@ -11,6 +11,7 @@ pub mod config;
 pub mod delay;
 mod disk_work;
 mod dispatch;
+pub mod filter;
 pub mod groups;
 mod lock_requests;
 pub mod locks;

@@ -6,7 +6,6 @@
 
 mod admit;
 mod answer;
-mod filter;
 mod hold_table;
 mod holds;
 mod outcome;

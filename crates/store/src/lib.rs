@@ -24,6 +24,7 @@ pub mod read;
 mod reading;
 mod recovery;
 mod retention;
+mod sift;
 mod signal;
 pub mod store;
 mod topic_retention;

@@ -2,16 +2,27 @@
 
 use crate::position::{Millis, PhyOffset, QueueOffset};
 
-/// Decides on a message by its queue entry, before the message is read.
-pub trait EntryFilter {
-    fn matches(&self, tags_code: i64) -> bool;
+/// Decides which messages a reader gets.
+pub trait ReadFilter {
+    /// By the queue entry, before the message is read: false for one that certainly isn't wanted.
+    fn may_match(&self, tags_code: i64) -> bool;
+
+    /// Whether [`matches`](Self::matches) is to be asked about what [`may_match`](Self::may_match) let through.
+    fn looks_into_records(&self) -> bool {
+        false
+    }
+
+    /// By the encoded properties of the message.
+    fn matches(&self, _properties: &[u8]) -> bool {
+        true
+    }
 }
 
 /// Every message.
 pub struct NoFilter;
 
-impl EntryFilter for NoFilter {
-    fn matches(&self, _tags_code: i64) -> bool {
+impl ReadFilter for NoFilter {
+    fn may_match(&self, _tags_code: i64) -> bool {
         true
     }
 }

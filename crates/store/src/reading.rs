@@ -4,7 +4,8 @@ use crate::core::Core;
 use crate::files::ReadMode;
 use crate::position::{PhyOffset, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueEntry};
-use crate::read::{EntryFilter, ReadLimits, ReadResult, ReadStatus};
+use crate::read::{ReadFilter, ReadLimits, ReadResult, ReadStatus};
+use crate::sift;
 use roxmq_protocol::record::offset;
 use std::io;
 
@@ -12,12 +13,17 @@ use std::io;
 const ENTRIES_MAX: usize = 64;
 /// Records above it must say themselves how long they are before a buffer is made for them.
 const TRUSTED_BYTES_MAX: usize = 1 << 20;
+/// What a filter looks into at most before the reader is told to go on from there.
+const LOOKED_INTO_BYTES_MAX: usize = 4 << 20;
 
 /// A read in progress.
 struct Reading<'a> {
     core: &'a Core,
     mode: ReadMode,
     limits: ReadLimits,
+    filter: &'a dyn ReadFilter,
+    /// Bytes of the records that the filter looked into, or will once they are read.
+    looked_into: usize,
     out: &'a mut Vec<u8>,
     out_start: usize,
     count: usize,
@@ -49,7 +55,7 @@ impl Core {
         queue: &ConsumeQueue,
         from: QueueOffset,
         limits: ReadLimits,
-        filter: &dyn EntryFilter,
+        filter: &dyn ReadFilter,
         mode: ReadMode,
         out: &mut Vec<u8>,
     ) -> io::Result<ReadResult> {
@@ -65,9 +71,19 @@ impl Core {
             return Ok(result(status, next, 0));
         }
         let out_start = out.len();
-        let mut reading =
-            Reading { core: self, mode, limits, out, out_start, count: 0, run: None, removed: false };
-        let (next, stop) = reading.scan(queue, from.0, filter)?;
+        let mut reading = Reading {
+            core: self,
+            mode,
+            limits,
+            filter,
+            looked_into: 0,
+            out,
+            out_start,
+            count: 0,
+            run: None,
+            removed: false,
+        };
+        let (next, stop) = reading.scan(queue, from.0)?;
         let count = reading.count;
         let status = match stop {
             _ if count > 0 => ReadStatus::Found,
@@ -99,16 +115,11 @@ fn out_of_range(from: i64, min: i64, max: i64) -> Option<(ReadStatus, i64)> {
 
 impl Reading<'_> {
     /// Looks at entries until something is full; gives the offset behind the last one that is done with.
-    fn scan(
-        &mut self,
-        queue: &ConsumeQueue,
-        from: i64,
-        filter: &dyn EntryFilter,
-    ) -> io::Result<(i64, Option<Stop>)> {
+    fn scan(&mut self, queue: &ConsumeQueue, from: i64) -> io::Result<(i64, Option<Stop>)> {
         let mut entries = Vec::with_capacity(ENTRIES_MAX.min(self.limits.scan_max));
         let mut tail = self.core.log.tail.reader();
         let mut next = from;
-        while next - from < self.limits.scan_max as i64 {
+        while next - from < self.limits.scan_max as i64 && self.looked_into < LOOKED_INTO_BYTES_MAX {
             entries.clear();
             let max = ENTRIES_MAX.min(self.limits.scan_max - (next - from) as usize);
             match queue.read(QueueOffset(next), max, &mut entries, self.mode) {
@@ -120,9 +131,17 @@ impl Reading<'_> {
                 Err(error) => return Err(error),
             }
             for entry in &entries {
-                if filter.matches(entry.tags_code) && is_record(entry) {
+                if self.filter.may_match(entry.tags_code) && is_record(entry) {
                     if self.is_full(entry) {
-                        return self.end(next, Some(Stop::Full));
+                        // What waits to be read may not all be wanted, and so leave room.
+                        if self.looks_into_records()
+                            && let Some(cold_at) = self.flush_run()?
+                        {
+                            return Ok((cold_at, Some(Stop::Cold)));
+                        }
+                        if self.is_full(entry) {
+                            return self.end(next, Some(Stop::Full));
+                        }
                     }
                     if let Some(cold_at) = self.take(&mut tail, entry, next)? {
                         return Ok((cold_at, Some(Stop::Cold)));
@@ -139,6 +158,10 @@ impl Reading<'_> {
             Some(cold_at) => Ok((cold_at, Some(Stop::Cold))),
             None => Ok((next, stop)),
         }
+    }
+
+    fn looks_into_records(&self) -> bool {
+        self.filter.looks_into_records()
     }
 
     fn is_full(&self, entry: &QueueEntry) -> bool {
@@ -158,7 +181,13 @@ impl Reading<'_> {
         offset: i64,
     ) -> io::Result<Option<i64>> {
         let (at, bytes) = (entry.phy_offset.0, entry.bytes as usize);
+        if self.looks_into_records() {
+            self.looked_into += bytes;
+        }
         if let Some(record) = tail.get(at, bytes) {
+            if self.looks_into_records() && !sift::passes(self.filter, record) {
+                return Ok(None);
+            }
             if let Some(cold_at) = self.flush_run()? {
                 return Ok(Some(cold_at));
             }
@@ -214,7 +243,11 @@ impl Reading<'_> {
         let result = self.core.log.read_files(bytes, run.at, self.mode);
         match result {
             Ok(()) if are_records(bytes, run) => {
-                self.count += run.records;
+                self.count += if self.looks_into_records() {
+                    sift::sift(self.filter, self.out, start)
+                } else {
+                    run.records
+                };
                 Ok(None)
             }
             Ok(()) => {

@@ -8,7 +8,7 @@ use crate::files::{FileSystem, ReadMode};
 use crate::options::{FlushMode, StoreOptions};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueEntry};
-use crate::read::{Boundary, EntryFilter, KeyQuery, ReadLimits, ReadResult};
+use crate::read::{Boundary, KeyQuery, ReadFilter, ReadLimits, ReadResult};
 use crate::retention;
 use parking_lot::Mutex;
 use std::io;
@@ -155,13 +155,13 @@ impl Store {
         self.core.queues.queues(topic)
     }
 
-    /// Appends the records from `from` on to `out`, as many as the limits allow.
+    /// Appends the records from `from` on that the filter passes to `out`, as many as the limits allow.
     pub fn read(
         &self,
         queue: &ConsumeQueue,
         from: QueueOffset,
         limits: ReadLimits,
-        filter: &dyn EntryFilter,
+        filter: &dyn ReadFilter,
         mode: ReadMode,
         out: &mut Vec<u8>,
     ) -> io::Result<ReadResult> {

@@ -2,7 +2,7 @@
 
 use crate::fixture::{Fixture, append, bodies, fill, message, numbers, read};
 use roxmq_store::files::ReadMode;
-use roxmq_store::read::{EntryFilter, ReadLimits, ReadStatus};
+use roxmq_store::read::{ReadFilter, ReadLimits, ReadStatus};
 use roxmq_store::{AppendBatch, AppendError, QueueId, QueueOffset};
 
 #[test]
@@ -81,8 +81,8 @@ fn reads_out_of_range_say_where_to_go_on() {
 
 struct Tagged(i64);
 
-impl EntryFilter for Tagged {
-    fn matches(&self, tags_code: i64) -> bool {
+impl ReadFilter for Tagged {
+    fn may_match(&self, tags_code: i64) -> bool {
         tags_code == self.0
     }
 }
