@@ -10,6 +10,7 @@ use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
 use crate::losses;
 use crate::offsets::ConsumerOffsets;
+use crate::pop::PopWaits;
 use crate::pull::{self, Holds};
 use crate::registration::{self, NameServers, Registration, TopicChanges};
 use crate::resets::PendingResets;
@@ -81,6 +82,8 @@ pub struct Broker {
     pub(crate) resets: PendingResets,
     /// The pulls that wait for messages.
     pub(crate) holds: Holds,
+    /// The pops that wait for messages.
+    pub(crate) pop_waits: PopWaits,
     /// `messageDelayLevel`
     pub(crate) delay_levels: DelayLevels,
     pub(crate) schedule: Schedule,
@@ -151,6 +154,7 @@ impl Broker {
             locks: QueueLocks::default(),
             resets: PendingResets::default(),
             holds: Holds::default(),
+            pop_waits: PopWaits::default(),
             delay_levels,
             schedule: Schedule::default(),
             disk_work: DiskWork::default(),

@@ -25,6 +25,8 @@ pub(crate) enum Handler {
     Send,
     /// Answered now, or when there is something to answer with.
     Pull,
+    /// As a pull.
+    Pop,
     /// Answered at once: it waits for nothing.
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
@@ -36,13 +38,14 @@ pub(crate) enum Handler {
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, Later, Now, Operator, Pull, Send};
+    use Handler::{Disk, Later, Now, Operator, Pop, Pull, Send};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
         SEND_BATCH_MESSAGE => Send,
         PULL_MESSAGE => Pull,
         LITE_PULL_MESSAGE => Pull,
+        POP_MESSAGE => Pop,
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
 
         QUERY_CONSUMER_OFFSET => Now(offset_requests::query),

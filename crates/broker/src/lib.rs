@@ -18,6 +18,7 @@ pub mod locks;
 mod losses;
 mod offset_requests;
 pub mod offsets;
+mod pop;
 mod pull;
 mod query;
 mod refusal;

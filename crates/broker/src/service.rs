@@ -4,6 +4,7 @@ use crate::Broker;
 use crate::admin_rights;
 use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
+use crate::pop;
 use crate::pull;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -121,6 +122,7 @@ impl Service for BrokerService {
         match handler {
             Handler::Send => {}
             Handler::Pull => pull::request(broker, session, connection, frame, output),
+            Handler::Pop => pop::request(broker, connection, frame, output),
             Handler::Now(handle) => {
                 let answer = handle(broker, &Caller { connection }, frame);
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));

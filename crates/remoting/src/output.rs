@@ -39,7 +39,8 @@ impl Output {
         }
     }
 
-    pub(crate) fn respond(&mut self, opaque: i32, encoding: Encoding, mut response: Command) {
+    /// Answers the request of this opaque, in this encoding.
+    pub fn respond(&mut self, opaque: i32, encoding: Encoding, mut response: Command) {
         response.opaque = opaque;
         response.flag |= FLAG_RESPONSE;
         self.push(&response, encoding);

@@ -46,7 +46,7 @@ impl Default for Holds {
 
 impl Holds {
     /// The runtime that disk reads are started on: messages also arrive on threads that belong to none.
-    pub(super) fn runtime(&self) -> &Handle {
+    pub(crate) fn runtime(&self) -> &Handle {
         self.runtime.get_or_init(Handle::current)
     }
 

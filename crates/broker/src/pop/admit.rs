@@ -1,0 +1,244 @@
+//! Whether a consumer may pop, and what it is to get. The order of the rules is that of the Java server.
+
+use crate::Broker;
+use crate::config::BrokerConfig;
+use crate::filter::MessageFilter;
+use crate::groups::SubscriptionGroupConfig;
+use crate::refusal::Refusal;
+use crate::topics::Topic;
+use roxmq_protocol::code::response;
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::header::Encoding;
+use roxmq_protocol::request::pop::{ANY_QUEUE, PopHeader};
+use roxmq_protocol::sys_flag::perm;
+use roxmq_remoting::Connection;
+use roxmq_store::{Millis, QueueId};
+use std::sync::Arc;
+
+/// Messages that one pop asks for at most.
+const COUNT_MAX: i32 = 32;
+/// How long a message may be invisible: longer than anybody works on one, and short enough to add to any time.
+pub(super) const INVISIBLE_MS_MAX: i64 = 366 * 24 * 3_600_000;
+/// How late a request may be after the time it was willing to wait: nobody reads its answer any more.
+const LATE_MS_MAX: i64 = 500;
+
+/// A pop that may be carried out, now or when there is something to answer it with.
+pub(crate) struct PopRequest {
+    pub(crate) group: Arc<SubscriptionGroupConfig>,
+    pub(crate) topic: Arc<Topic>,
+    /// None for all queues of the topic.
+    pub(crate) queue_id: Option<QueueId>,
+    pub(crate) count_max: usize,
+    pub(crate) invisible_ms: i64,
+    /// A group that is new to a queue begins at its end.
+    pub(crate) from_end: bool,
+    pub(crate) filter: MessageFilter,
+    pub(crate) order: bool,
+    /// The same attempt gets the same messages again, although they are out.
+    pub(crate) attempt_id: Option<Box<str>>,
+    /// Until when the client waits for messages; a time that has passed if it doesn't.
+    pub(crate) deadline: Millis,
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) opaque: i32,
+    pub(crate) encoding: Encoding,
+    pub(crate) oneway: bool,
+}
+
+pub(super) fn admit(
+    broker: &Broker,
+    connection: &Arc<Connection>,
+    frame: &Frame<'_>,
+) -> Result<PopRequest, Refusal> {
+    let header = PopHeader::decode(&frame.header.ext)?;
+    let config = broker.config();
+    let now = broker.clock.now();
+    let born = if header.born_time == 0 { now } else { Millis(header.born_time) };
+    check_request(&config, &header, born, now)?;
+    let topic = broker.topics.get(&header.topic).ok_or_else(|| Refusal::topic_missing(&header.topic))?;
+    check_topic(&topic, header.queue_id)?;
+    let group = broker
+        .groups
+        .get_or_create(&header.consumer_group)
+        .ok_or_else(|| Refusal::group_missing(&header.consumer_group))?;
+    if !group.consume_enable {
+        let name = &group.group_name;
+        return Err(Refusal::denied(format!(
+            "subscription group no permission, {name}: its consumeEnable is false"
+        )));
+    }
+    let filter = filter(&header)?;
+    Ok(PopRequest {
+        group,
+        topic,
+        queue_id: (header.queue_id != ANY_QUEUE).then_some(QueueId(header.queue_id)),
+        count_max: header.max_msg_nums as usize,
+        invisible_ms: header.invisible_time,
+        from_end: header.init_mode == roxmq_protocol::request::pop::INIT_MODE_MAX,
+        filter,
+        order: header.order,
+        attempt_id: header.attempt_id.as_deref().filter(|id| !id.is_empty()).map(Box::from),
+        deadline: Millis(born.0.saturating_add(header.poll_time)),
+        connection: Arc::clone(connection),
+        opaque: frame.header.opaque,
+        encoding: frame.header.encoding,
+        oneway: frame.header.is_oneway(),
+    })
+}
+
+/// What the request and the broker's own settings tell.
+fn check_request(
+    config: &BrokerConfig,
+    header: &PopHeader<'_>,
+    born: Millis,
+    now: Millis,
+) -> Result<(), Refusal> {
+    let broker = &config.broker_name;
+    let late_ms = now.0.saturating_sub(born.0).saturating_sub(header.poll_time);
+    if late_ms > LATE_MS_MAX {
+        let remark =
+            format!("the broker[{broker}] pop message is timeout too much: its time was up {late_ms} ms ago");
+        return Err(Refusal::new(response::POLLING_TIMEOUT, remark));
+    }
+    if !perm::is_readable(config.broker_permission) {
+        let permission = config.broker_permission;
+        return Err(Refusal::denied(format!(
+            "the broker[{broker}] pop message is forbidden: brokerPermission is {permission}"
+        )));
+    }
+    let PopHeader { max_msg_nums, invisible_time, poll_time, queue_id, .. } = header;
+    if *max_msg_nums > COUNT_MAX {
+        return Err(Refusal::invalid(format!(
+            "the broker[{broker}] pop message's num is greater than 32: maxMsgNums is {max_msg_nums}"
+        )));
+    }
+    if *max_msg_nums < 1 {
+        return Err(Refusal::invalid(format!(
+            "maxMsgNums[{max_msg_nums}] is illegal, it must be from 1 to 32"
+        )));
+    }
+    check_invisible_time(*invisible_time)?;
+    if *poll_time < 0 {
+        return Err(Refusal::invalid(format!("pollTime[{poll_time}] is illegal, it must not be negative")));
+    }
+    if *queue_id < ANY_QUEUE {
+        return Err(Refusal::invalid(format!(
+            "queueId[{queue_id}] is illegal, it must be a queue of the topic, or {ANY_QUEUE} for any"
+        )));
+    }
+    if !config.timer_wheel_enable {
+        return Err(Refusal::failed(format!(
+            "the broker[{broker}] pop message is forbidden because timerWheelEnable is false"
+        )));
+    }
+    Ok(())
+}
+
+pub(super) fn check_invisible_time(invisible_ms: i64) -> Result<(), Refusal> {
+    if (1..=INVISIBLE_MS_MAX).contains(&invisible_ms) {
+        return Ok(());
+    }
+    Err(Refusal::invalid(format!(
+        "invisibleTime[{invisible_ms}] is illegal, it must be from 1 to {INVISIBLE_MS_MAX} ms"
+    )))
+}
+
+fn check_topic(topic: &Topic, queue_id: i32) -> Result<(), Refusal> {
+    if !perm::is_readable(topic.perm) {
+        return Err(Refusal::denied(format!(
+            "the topic[{}] peeking message is forbidden: its perm is {}",
+            topic.topic_name, topic.perm
+        )));
+    }
+    if queue_id >= topic.read_queue_nums {
+        return Err(Refusal::invalid(format!(
+            "queueId[{queue_id}] is illegal, topic:[{}] topicConfig.readQueueNums:[{}]",
+            topic.topic_name, topic.read_queue_nums
+        )));
+    }
+    Ok(())
+}
+
+fn filter(header: &PopHeader<'_>) -> Result<MessageFilter, Refusal> {
+    let kind = header.expression_type.as_deref().filter(|kind| !kind.is_empty());
+    match header.expression.as_deref() {
+        None | Some("") => Ok(MessageFilter::All),
+        Some(expression) => Ok(MessageFilter::compile(kind, expression)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> PopHeader<'static> {
+        PopHeader {
+            consumer_group: "g".into(),
+            topic: "t".into(),
+            queue_id: -1,
+            max_msg_nums: 32,
+            invisible_time: 60_000,
+            poll_time: 15_000,
+            ..PopHeader::default()
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused_by_name() {
+        let config = BrokerConfig::default();
+        let check = |name: &str, change: &dyn Fn(&mut PopHeader<'static>)| {
+            let mut header = header();
+            change(&mut header);
+            let refusal = check_request(&config, &header, Millis(5), Millis(5)).expect_err(name);
+            assert_eq!(refusal.code, response::INVALID_PARAMETER, "{refusal}");
+            assert!(refusal.remark.contains(name), "{refusal}");
+        };
+        for count in [0, -1, i32::MIN, 33, i32::MAX] {
+            check("maxMsgNums", &|header| header.max_msg_nums = count);
+        }
+        for time in [0, -1, i64::MIN, i64::MAX, INVISIBLE_MS_MAX + 1] {
+            check("invisibleTime", &|header| header.invisible_time = time);
+        }
+        check("pollTime[-1]", &|header| header.poll_time = -1);
+        check("queueId[-2]", &|header| header.queue_id = -2);
+        assert_eq!(check_request(&config, &header(), Millis(5), Millis(5)), Ok(()));
+    }
+
+    #[test]
+    fn a_request_that_comes_too_late_is_not_carried_out() {
+        let config = BrokerConfig::default();
+        let check = |poll_time, born, now, late: bool| {
+            let header = PopHeader { poll_time, ..header() };
+            let result = check_request(&config, &header, Millis(born), Millis(now));
+            let code = result.err().map(|refusal| refusal.code);
+            assert_eq!(code, late.then_some(response::POLLING_TIMEOUT), "{poll_time} {born} {now}");
+        };
+        check(0, 1_000, 1_500, false);
+        check(0, 1_000, 1_501, true);
+        check(15_000, 1_000, 16_500, false);
+        check(15_000, 1_000, 16_501, true);
+        // A client whose clock is ahead.
+        check(0, 5_000, 1_000, false);
+        check(i64::MAX, 1, 1_000, false);
+    }
+
+    #[test]
+    fn a_filter_is_optional_and_must_be_one() {
+        let check =
+            |expression: Option<&'static str>, kind: Option<&'static str>, expected: Result<(), i32>| {
+                let header = PopHeader {
+                    expression: expression.map(Into::into),
+                    expression_type: kind.map(Into::into),
+                    ..header()
+                };
+                let found = filter(&header).map(drop).map_err(|refusal| refusal.code);
+                assert_eq!(found, expected, "{expression:?} {kind:?}");
+            };
+        check(None, None, Ok(()));
+        check(Some(""), Some("SQL92"), Ok(()));
+        check(Some("*"), Some("TAG"), Ok(()));
+        check(Some("a || b"), Some(""), Ok(()));
+        check(Some("||"), None, Err(response::SUBSCRIPTION_PARSE_FAILED));
+        check(Some(" "), Some("SQL92"), Err(response::SUBSCRIPTION_PARSE_FAILED));
+        check(Some("a"), Some("REGEX"), Err(response::SUBSCRIPTION_PARSE_FAILED));
+    }
+}
