@@ -9,7 +9,7 @@ mod decode;
 mod encode;
 
 pub use decode::{Record, RecordError, Records};
-pub use encode::{RecordFields, TooLong, encode, filler, patch};
+pub use encode::{RecordFields, TooLong, add_property, encode, filler, patch};
 
 use crate::sys_flag;
 

@@ -4,6 +4,7 @@ use crate::append::{AppendError, NewMessage, Stored};
 use crate::commit_log::Appending;
 use crate::core::Core;
 use crate::index::IndexKey;
+use crate::multi_dispatch::{Dispatches, LMQ_QUEUE, lmq_names};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueEntry};
 use crate::store::Store;
@@ -28,6 +29,8 @@ pub struct AppendBatch {
     deletions: u64,
     stored: Vec<Stored>,
     index_keys: Vec<IndexKey>,
+    /// The records that go to light queues, too.
+    dispatches: Dispatches,
     last_bytes: usize,
 }
 
@@ -38,6 +41,8 @@ struct Pending {
     target: usize,
     /// Half messages that are only prepared take no part in a queue's numbering.
     queued: bool,
+    /// Known once it is placed.
+    queue_offset: i64,
     tags_code: i64,
     keys: usize,
 }
@@ -71,9 +76,32 @@ impl AppendBatch {
             bytes,
             target,
             queued: sys_flag::is_queued(message.sys_flag),
+            queue_offset: 0,
             tags_code: message.tags_code,
             keys: message.key_hashes.len(),
         });
+        Ok(())
+    }
+
+    /// [`push`](Self::push) of a message whose properties name light queues: those of the list that are some.
+    pub fn push_dispatched(
+        &mut self,
+        store: &Store,
+        message: &NewMessage<'_>,
+        list: &str,
+    ) -> Result<(), TooLong> {
+        let core = store.core();
+        if !sys_flag::is_queued(message.sys_flag) || lmq_names(list).next().is_none() {
+            return self.push_for(core, message);
+        }
+        Dispatches::check_room(list, message.properties.len())?;
+        self.push_for(core, message)?;
+        let Some(record) = self.records.last() else { return Ok(()) };
+        let (number, bytes) = (self.records.len() - 1, record.bytes);
+        let mut dispatches = std::mem::take(&mut self.dispatches);
+        dispatches
+            .push(number, bytes, message.properties.len(), list, |name| self.target(core, name, LMQ_QUEUE));
+        self.dispatches = dispatches;
         Ok(())
     }
 
@@ -101,6 +129,7 @@ impl AppendBatch {
         self.records.clear();
         self.keys.clear();
         self.stored.clear();
+        self.dispatches.clear();
     }
 
     fn prepare(&mut self, core: &Core) {
@@ -133,6 +162,7 @@ impl AppendBatch {
     /// The largest record, if a file of so many bytes can't hold it.
     pub(crate) fn check_sizes(&self, file_bytes: u64) -> Result<(), AppendError> {
         let largest = self.records.iter().map(|record| record.bytes).max().unwrap_or(0);
+        let largest = largest.max(self.dispatches.largest());
         if (largest + FILLER_BYTES) as u64 > file_bytes {
             return Err(AppendError::TooLarge { bytes: largest, limit: file_bytes });
         }
@@ -144,13 +174,11 @@ impl AppendBatch {
         self.look_up_again(core);
         let now = core.clock.now();
         self.stored.clear();
-        self.targets.iter_mut().for_each(|target| target.next = None);
-        let (records, targets, stored) = (&self.records, &mut self.targets, &mut self.stored);
+        self.number();
+        let (records, stored) = (&self.records, &mut self.stored);
         let parts = log.place(records.iter().map(|record| record.bytes), |at| {
-            let record = &records[stored.len()];
-            let queue_offset = if record.queued { targets[record.target].take_next() } else { 0 };
             stored.push(Stored {
-                queue_offset: QueueOffset(queue_offset),
+                queue_offset: QueueOffset(records[stored.len()].queue_offset),
                 phy_offset: PhyOffset(at),
                 store_time: now,
             });
@@ -177,6 +205,26 @@ impl AppendBatch {
         self.deletions = core.deletions();
     }
 
+    /// Gives each record its offsets.
+    fn number(&mut self) {
+        let targets = &mut self.targets;
+        targets.iter_mut().for_each(|target| target.next = None);
+        let mut dispatched = 0;
+        for (at, record) in self.records.iter_mut().enumerate() {
+            if record.queued {
+                record.queue_offset = targets[record.target].take_next();
+            }
+            if self.dispatches.record(dispatched) == Some(at) {
+                self.dispatches.number(dispatched, |target| targets[target].take_next());
+                dispatched += 1;
+            }
+        }
+        if !self.dispatches.is_empty() {
+            let sizes = self.records.iter_mut().map(|record| &mut record.bytes);
+            self.dispatches.write_offsets(&mut self.bytes, sizes);
+        }
+    }
+
     fn patch(&mut self) {
         let mut rest = &mut self.bytes[..];
         for (record, stored) in self.records.iter().zip(&self.stored) {
@@ -201,11 +249,17 @@ impl AppendBatch {
     fn enter(&mut self, core: &Core, now: Millis) {
         let mut keys = self.keys.iter();
         self.index_keys.clear();
-        for (record, stored) in self.records.iter().zip(&self.stored) {
+        let mut dispatched = 0;
+        for (at, (record, stored)) in self.records.iter().zip(&self.stored).enumerate() {
             let phy_offset = stored.phy_offset;
+            let (bytes, tags_code) = (record.bytes as i32, record.tags_code);
+            let entry = QueueEntry { phy_offset, bytes, tags_code };
             if record.queued {
-                let (bytes, tags_code) = (record.bytes as i32, record.tags_code);
-                self.targets[record.target].queue.push(QueueEntry { phy_offset, bytes, tags_code });
+                self.targets[record.target].queue.push(entry);
+            }
+            if self.dispatches.record(dispatched) == Some(at) {
+                self.dispatches.targets(dispatched).for_each(|target| self.targets[target].queue.push(entry));
+                dispatched += 1;
             }
             let hashes = keys.by_ref().take(record.keys);
             self.index_keys.extend(hashes.map(|&hash| IndexKey { hash, phy_offset, store_time: now }));

@@ -16,6 +16,7 @@ pub mod dispatch;
 pub mod files;
 pub mod index;
 pub mod local_time;
+pub mod multi_dispatch;
 mod open;
 pub mod options;
 pub mod position;

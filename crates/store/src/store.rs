@@ -150,6 +150,11 @@ impl Store {
         self.core.queues.topics()
     }
 
+    /// How many light queues there are.
+    pub fn lmq_count(&self) -> usize {
+        self.core.queues.lmq_count()
+    }
+
     /// The queues of a topic, in order of their ids.
     pub fn queues(&self, topic: &str) -> Vec<Arc<ConsumeQueue>> {
         self.core.queues.queues(topic)

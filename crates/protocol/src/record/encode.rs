@@ -3,7 +3,7 @@
 use super::{
     FILLER_BYTES, Layout, MAGIC_BLANK, MAGIC_V2, TOPIC_BYTES_MAX, body_crc, magic_for, offset, total_size,
 };
-use crate::properties::PROPERTIES_BYTES_MAX;
+use crate::properties::{self, PROPERTIES_BYTES_MAX};
 use crate::sys_flag::{BORN_HOST_V6, STORE_HOST_V6};
 use std::net::{IpAddr, SocketAddr};
 
@@ -92,6 +92,18 @@ pub fn encode(out: &mut Vec<u8>, fields: &RecordFields<'_>) -> Result<usize, Too
     out.extend_from_slice(fields.properties);
     debug_assert_eq!(out.len() - start, size);
     Ok(size)
+}
+
+/// Appends a property to the record that starts at `start` and ends the buffer, whose properties have so many bytes.
+/// The caller has seen to it that there is room for it.
+pub fn add_property(out: &mut Vec<u8>, start: usize, properties_bytes: usize, name: &str, value: &str) {
+    let length_at = out.len() - properties_bytes - 2;
+    properties::push(out, name, value);
+    let properties_bytes = out.len() - length_at - 2;
+    debug_assert!(properties_bytes <= PROPERTIES_BYTES_MAX);
+    let size = (out.len() - start) as i32;
+    out[length_at..length_at + 2].copy_from_slice(&(properties_bytes as i16).to_be_bytes());
+    out[start + offset::TOTAL_SIZE..][..4].copy_from_slice(&size.to_be_bytes());
 }
 
 /// Gives an encoded record its place and time.

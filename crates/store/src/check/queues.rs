@@ -3,6 +3,7 @@
 use super::CheckReport;
 use crate::checkpoint::Checkpoint;
 use crate::files::{FileSystem, OpenMode, ReadMode};
+use crate::multi_dispatch::{self, LMQ_QUEUE};
 use crate::position::{PhyOffset, QueueId};
 use crate::queue::QueueEntry;
 use crate::queue::entry::{ENTRY_BYTES, EntryBytes};
@@ -47,16 +48,23 @@ impl<'a> Queues<'a> {
         Queues { files, root, topics: HashMap::new() }
     }
 
-    /// A record of the log, with the entry that its queue should have.
+    /// A record of the log, with the entry that its queues should have.
     pub fn take(&mut self, record: &Record<'_>, expected: QueueEntry) -> io::Result<()> {
-        let id = QueueId(record.queue_id);
-        let known = self.topics.get_mut(record.topic).and_then(|queues| queues.get_mut(&id));
-        if let Some(queue) = known {
-            return queue.compare(self.files, record, expected);
+        self.take_in(record.topic, QueueId(record.queue_id), record.queue_offset, expected)?;
+        for (name, offset) in multi_dispatch::places(record) {
+            self.take_in(name, LMQ_QUEUE, offset, expected)?;
         }
-        let queue = Queue::find(self.files, self.root, record.topic, id)?;
-        let queues = self.topics.entry(record.topic.to_string()).or_default();
-        queues.entry(id).or_insert(queue).compare(self.files, record, expected)
+        Ok(())
+    }
+
+    fn take_in(&mut self, topic: &str, id: QueueId, offset: i64, expected: QueueEntry) -> io::Result<()> {
+        let known = self.topics.get_mut(topic).and_then(|queues| queues.get_mut(&id));
+        if let Some(queue) = known {
+            return queue.compare(self.files, offset, expected);
+        }
+        let queue = Queue::find(self.files, self.root, topic, id)?;
+        let queues = self.topics.entry(topic.to_string()).or_default();
+        queues.entry(id).or_insert(queue).compare(self.files, offset, expected)
     }
 
     /// The topic was deleted here: what came before has no entries, and what comes now begins at 0.
@@ -117,13 +125,7 @@ impl Queue {
         Ok(Queue { parts, ..Queue::default() })
     }
 
-    fn compare(
-        &mut self,
-        files: &dyn FileSystem,
-        record: &Record<'_>,
-        expected: QueueEntry,
-    ) -> io::Result<()> {
-        let offset = record.queue_offset;
+    fn compare(&mut self, files: &dyn FileSystem, offset: i64, expected: QueueEntry) -> io::Result<()> {
         let at = u64::try_from(offset).ok().and_then(|offset| offset.checked_mul(ENTRY_BYTES as u64));
         let found = match at {
             Some(at) => self.entry(files, at)?,

@@ -9,11 +9,12 @@ use crate::queue::snapshot::{Held, Snapshot};
 use crate::queue::{cut, names, write_behind};
 use crate::store::OpenError;
 use parking_lot::RwLock;
+use roxmq_protocol::names::is_lmq;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 /// A snapshot is written once this part of the queues has got or lost a file: writing it costs as much as there are
 /// queues.
@@ -29,6 +30,8 @@ pub struct QueueTable {
     incomplete: Vec<Incomplete>,
     /// The snapshot promises more than there is.
     snapshot_stale: AtomicBool,
+    /// How many of the topics are light queues.
+    lmqs: AtomicUsize,
 }
 
 /// A queue that had more entries than its files hold. Replaying the log from `from` on puts them back.
@@ -59,6 +62,7 @@ impl QueueTable {
             topics: RwLock::default(),
             incomplete: Vec::new(),
             snapshot_stale: AtomicBool::new(false),
+            lmqs: AtomicUsize::new(0),
         };
         let mut missing = snapshot.clone();
         for found in loader.load()? {
@@ -71,6 +75,7 @@ impl QueueTable {
                 table.add_missing(&topic, id, held).map_err(failed)?;
             }
         }
+        *table.lmqs.get_mut() = table.topics.get_mut().keys().filter(|topic| is_lmq(topic)).count();
         for queues in table.topics.get_mut().values_mut() {
             queues.sort_by_key(|queue| queue.id());
             queues.shrink_to_fit();
@@ -130,6 +135,9 @@ impl QueueTable {
         let name = topics.get_key_value(topic).map_or_else(|| Arc::from(topic), |(name, _)| Arc::clone(name));
         let queue = ConsumeQueue::new(Arc::clone(&self.files), Arc::clone(&name), id, Extent::EMPTY);
         let queue = Arc::new(queue);
+        if is_lmq(topic) && !topics.contains_key(topic) {
+            self.lmqs.fetch_add(1, Ordering::Relaxed);
+        }
         let queues = topics.entry(name).or_default();
         let at = queues.partition_point(|queue| queue.id() < id);
         queues.insert(at, Arc::clone(&queue));
@@ -139,6 +147,11 @@ impl QueueTable {
     /// Every topic that has a queue, in no order.
     pub fn topics(&self) -> Vec<Arc<str>> {
         self.topics.read().keys().cloned().collect()
+    }
+
+    /// How many light queues there are.
+    pub fn lmq_count(&self) -> usize {
+        self.lmqs.load(Ordering::Relaxed)
     }
 
     /// The queues of a topic, in order of their ids.
@@ -151,7 +164,11 @@ impl QueueTable {
     pub fn remove_topic(&self, topic: &str) -> io::Result<Queues> {
         let _maintenance = self.files.maintenance.lock();
         let dir = names::topic_dir(self.files.root(), topic)?;
-        let queues = self.topics.write().remove(topic).unwrap_or_default();
+        let removed = self.topics.write().remove(topic);
+        if removed.is_some() && is_lmq(topic) {
+            self.lmqs.fetch_sub(1, Ordering::Relaxed);
+        }
+        let queues = removed.unwrap_or_default();
         for queue in &queues {
             queue.mark_removed();
         }

@@ -3,6 +3,7 @@
 use crate::core::LastRecord;
 use crate::dispatch::{Tombstone, queue_entry, record_hashes};
 use crate::index::{IndexKey, KeyIndex};
+use crate::multi_dispatch::{self, LMQ_QUEUE};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueTable, names};
 use roxmq_protocol::record::Record;
@@ -79,17 +80,16 @@ impl<'a> Replay<'a> {
     /// queue is left out of it, and the log goes on.
     fn enter(&mut self, record: &Record<'_>) -> io::Result<bool> {
         let Some(entry) = queue_entry(record, self.delay_levels_ms) else { return Ok(false) };
-        let entered = match self.queue_of(record) {
+        let own = match self.queue_of(record) {
             Ok(queue) => queue.replay(QueueOffset(record.queue_offset), entry),
             Err(error) => Err(error),
         };
-        match entered {
-            Err(error) if is_impossible(&error) => {
-                tracing::warn!(%error, position = record.phy_offset, "a record that can't be in any queue is left out");
-                Ok(false)
-            }
-            result => result,
+        let mut entered = possible(own, record)?;
+        for (name, offset) in multi_dispatch::places(record) {
+            let queue = self.queues.get_or_create(name, LMQ_QUEUE);
+            entered |= possible(queue.replay(QueueOffset(offset), entry), record)?;
         }
+        Ok(entered)
     }
 
     fn queue_of(&mut self, record: &Record<'_>) -> io::Result<&Arc<ConsumeQueue>> {
@@ -130,6 +130,17 @@ impl<'a> Replay<'a> {
         index.put_all(&self.keys);
         self.keys.clear();
         if index.pending() > UNWRITTEN_MAX { index.write_behind() } else { Ok(()) }
+    }
+}
+
+/// A record's entry where there can't be one is none.
+fn possible(entered: io::Result<bool>, record: &Record<'_>) -> io::Result<bool> {
+    match entered {
+        Err(error) if is_impossible(&error) => {
+            tracing::warn!(%error, position = record.phy_offset, "a record that can't be in a queue is left out of it");
+            Ok(false)
+        }
+        result => result,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sends batches to several queues, makes checkpoints, deletes a topic and sends to it again, until it is done or the
 //! store fails. The same seed does the same.
 
-use crate::ledger::{Event, Ledger, QUEUES, TOPICS};
+use crate::ledger::{Event, Ledger, QUEUES, TOPICS, lmqs_of};
 use roxmq_protocol::java_hash::index_hash;
 use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId, Store};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -52,7 +52,10 @@ pub fn send(store: &Store, ledger: &mut Ledger, rng: &mut fastrand::Rng) -> Resu
 
 fn push(store: &Store, batch: &mut AppendBatch, number: u64, topic: &str, queue: QueueId, body_bytes: usize) {
     let body = format!("{number:body_bytes$}");
-    let properties = format!("KEYS\u{1}{number}\u{2}");
+    let lmqs = lmqs_of(number).join(",");
+    let dispatch =
+        if lmqs.is_empty() { String::new() } else { format!("INNER_MULTI_DISPATCH\u{1}{lmqs}\u{2}") };
+    let properties = format!("KEYS\u{1}{number}\u{2}{dispatch}");
     let host = SocketAddr::from((Ipv4Addr::LOCALHOST, 10911));
     let message = NewMessage {
         topic,
@@ -69,7 +72,7 @@ fn push(store: &Store, batch: &mut AppendBatch, number: u64, topic: &str, queue:
         tags_code: 0,
         key_hashes: &[index_hash(topic, &number.to_string())],
     };
-    batch.push(store, &message).expect("it isn't long");
+    batch.push_dispatched(store, &message, &lmqs).expect("it isn't long");
 }
 
 /// The record of a deletion is on the disk before anything is removed, with either mode of flush.

@@ -7,6 +7,7 @@ mod check;
 mod disk;
 mod fixture;
 mod flush;
+mod multi_dispatch;
 mod open;
 mod recovery;
 mod retention;
