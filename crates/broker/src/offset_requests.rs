@@ -31,12 +31,19 @@ pub(crate) fn query(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Resul
     }
 }
 
-/// A new group reads a young queue from its beginning, wherever it meant to start: young is a queue whose first
-/// message is still in memory.
+/// A new group reads a young queue from its beginning, wherever it meant to start: young is a queue that has had no
+/// message yet, or whose first message is still in memory. If an empty queue were not found, the group would ask for
+/// its end next, and miss what was sent in between.
 fn starts_at_zero(broker: &Broker, topic: &str, queue_id: QueueId) -> Result<bool, Refusal> {
-    let Some(queue) = broker.store.queue(topic, queue_id) else {
+    let Some(config) = broker.topics.get(topic) else {
         return Ok(false);
     };
+    let Some(queue) = broker.store.queue(topic, queue_id) else {
+        return Ok((0..config.read_queue_nums.max(config.write_queue_nums)).contains(&queue_id.0));
+    };
+    if queue.max_offset().0 == 0 {
+        return Ok(true);
+    }
     if queue.min_offset().0 > 0 {
         return Ok(false);
     }

@@ -67,8 +67,9 @@ async fn commits_that_can_only_be_mistakes() {
 async fn where_a_new_group_starts() {
     let node = Node::start().await;
     node.create_topic("T", 4, 6).await;
-    assert_code(&node.call(query("g", "T", 0)).await, response::QUERY_NOT_FOUND, &["Not found"]);
+    assert_code(&node.call(query("g", "T", 4)).await, response::QUERY_NOT_FOUND, &["Not found"]);
     assert_code(&node.call(query("g", "Unknown", 0)).await, response::QUERY_NOT_FOUND, &["Not found"]);
+    assert_eq!(number(&node.call(query("g", "T", 0)).await, "offset"), 0);
     assert_code(&node.call(send("T", "young")).await, 0, &[]);
     assert_eq!(number(&node.call(query("g", "T", 0)).await, "offset"), 0);
     let asked = query("g", "T", 0).with("setZeroIfNotFound", false);
