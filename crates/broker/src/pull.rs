@@ -6,21 +6,18 @@
 
 mod admit;
 mod answer;
-mod hold_table;
 mod holds;
 mod outcome;
 
 use crate::Broker;
-use crate::session::Session;
 use admit::{Admission, Pull};
 use answer::ReplyTo;
-pub(crate) use hold_table::QueueKey;
 pub(crate) use holds::{Holds, run_deadlines};
 use roxmq_protocol::frame::Frame;
 use roxmq_remoting::{Connection, Output};
-use roxmq_store::Millis;
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{ReadResult, ReadStatus};
+use roxmq_store::{ConsumeQueue, Millis};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,6 +30,16 @@ thread_local! {
     static RECORDS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A queue, by the address of its object; the holds keep that object alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct QueueKey(pub(crate) usize);
+
+impl QueueKey {
+    pub(crate) fn of(queue: &Arc<ConsumeQueue>) -> Self {
+        QueueKey(Arc::as_ptr(queue) as usize)
+    }
+}
+
 /// A pull and whom to answer.
 pub(crate) struct Hold {
     pull: Pull,
@@ -42,7 +49,6 @@ pub(crate) struct Hold {
 
 pub(crate) fn request(
     broker: &Arc<Broker>,
-    session: &mut Session,
     connection: &Arc<Connection>,
     frame: &Frame<'_>,
     output: &mut Output,
@@ -70,7 +76,6 @@ pub(crate) fn request(
             Some(suspend_ms) if outcome::may_wait(result.status, pull.asked) => {
                 pull.position = result.next_offset.max(pull.asked);
                 let deadline = Millis(broker.clock.now().0.saturating_add(suspend_ms));
-                session.held_on.insert(pull.queue_key());
                 broker.holds.park(
                     broker,
                     Hold { pull, reply_to, connection: Arc::clone(connection) },

@@ -121,7 +121,7 @@ impl Service for BrokerService {
         session.sends.flush(broker, connection, output);
         match handler {
             Handler::Send => {}
-            Handler::Pull => pull::request(broker, session, connection, frame, output),
+            Handler::Pull => pull::request(broker, connection, frame, output),
             Handler::Pop => pop::request(broker, connection, frame, output),
             Handler::Now(handle) => {
                 let answer = handle(broker, &Caller { connection }, frame);
@@ -140,8 +140,8 @@ impl Service for BrokerService {
         session.sends.flush(&self.broker, connection, output);
     }
 
-    fn close(&self, session: Session, connection: &Arc<Connection>) {
-        self.broker.holds.drop_connection(&session.held_on, connection.id());
+    fn close(&self, _: Session, connection: &Arc<Connection>) {
+        self.broker.holds.drop_connection(connection.id());
         leaving::disconnected(&self.broker, connection);
     }
 }

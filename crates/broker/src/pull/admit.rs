@@ -1,6 +1,6 @@
 //! Whether a consumer may pull, and what it gets to see. The order of the rules is that of the Java server.
 
-use super::hold_table::QueueKey;
+use super::QueueKey;
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::filter::MessageFilter;
@@ -44,7 +44,7 @@ pub(super) struct Pull {
 
 impl Pull {
     pub(super) fn queue_key(&self) -> QueueKey {
-        QueueKey(Arc::as_ptr(&self.queue) as usize)
+        QueueKey::of(&self.queue)
     }
 
     pub(super) fn group_name(&self) -> &str {

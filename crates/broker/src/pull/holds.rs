@@ -1,32 +1,26 @@
 //! The pulls that wait, and who ends their waiting.
 
-use super::hold_table::{HoldTable, QueueKey};
-use super::{Hold, outcome, read, read_from_disk};
+use super::{Hold, QueueKey, outcome, read, read_from_disk};
 use crate::Broker;
-use foldhash::HashSet;
+use crate::deadlines::Deadlines;
+use crate::hold_table::HoldTable;
 use parking_lot::Mutex;
 use roxmq_remoting::Output;
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{ReadResult, ReadStatus};
 use roxmq_store::{ConsumeQueue, Millis};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 
 /// Tables with a lock each, so that queues rarely wait for each other.
 const SHARDS: usize = 16;
 /// Beyond this a pull that finds nothing is told so at once.
 const HOLDS_MAX: usize = 1_000_000;
-/// What the timer is set to while nothing is held.
-const NEVER: i64 = i64::MAX;
 
 pub(crate) struct Holds {
-    shards: [Mutex<HoldTable<Box<Hold>>>; SHARDS],
-    /// When the timer looks next.
-    timer_at: AtomicI64,
-    timer_changed: Notify,
+    shards: [Mutex<HoldTable<QueueKey, Box<Hold>>>; SHARDS],
+    deadlines: Deadlines,
     runtime: OnceLock<Handle>,
     /// Nobody may wait any more.
     closed: AtomicBool,
@@ -36,8 +30,7 @@ impl Default for Holds {
     fn default() -> Self {
         Holds {
             shards: std::array::from_fn(|_| Mutex::new(HoldTable::new(HOLDS_MAX / SHARDS))),
-            timer_at: AtomicI64::new(NEVER),
-            timer_changed: Notify::new(),
+            deadlines: Deadlines::default(),
             runtime: OnceLock::new(),
             closed: AtomicBool::new(false),
         }
@@ -50,7 +43,7 @@ impl Holds {
         self.runtime.get_or_init(Handle::current)
     }
 
-    fn shard(&self, queue: QueueKey) -> &Mutex<HoldTable<Box<Hold>>> {
+    fn shard(&self, queue: QueueKey) -> &Mutex<HoldTable<QueueKey, Box<Hold>>> {
         // The low bits of an address are always the same.
         &self.shards[(queue.0 >> 6) % SHARDS]
     }
@@ -61,7 +54,8 @@ impl Holds {
         loop {
             let key = hold.pull.queue_key();
             let queue = Arc::clone(&hold.pull.queue);
-            let (owner, position) = (hold.connection.id(), hold.pull.position);
+            let connection = Arc::clone(&hold.connection);
+            let (owner, position) = (connection.id(), hold.pull.position);
             // Counted before the end of the queue is looked at again: an append either sees the waiter, or is seen.
             queue.waiters.fetch_add(1, Ordering::SeqCst);
             let inserted = self.shard(key).lock().insert(key, owner, deadline, hold);
@@ -72,17 +66,16 @@ impl Holds {
                     return finish(broker, &full);
                 }
             };
-            if deadline.0 < self.timer_at.load(Ordering::SeqCst) {
-                self.timer_changed.notify_one();
-            }
-            let over = self.closed.load(Ordering::SeqCst) || queue.is_removed();
+            self.deadlines.note(deadline);
+            // A connection that closed while its pull was out of the table has not found it here.
+            let over = self.closed.load(Ordering::SeqCst) || queue.is_removed() || connection.is_closed();
             if queue.max_offset() <= position && !over {
                 return;
             }
             let Some(taken) = self.shard(key).lock().take(key, id) else {
                 return;
             };
-            hold = taken;
+            hold = taken.value;
             queue.waiters.fetch_sub(1, Ordering::SeqCst);
             if over {
                 return finish(broker, &hold);
@@ -96,8 +89,8 @@ impl Holds {
 
     /// Messages have come to the queue.
     pub(crate) fn arrived(&self, broker: &Arc<Broker>, queue: &Arc<ConsumeQueue>) {
-        let key = QueueKey(Arc::as_ptr(queue) as usize);
-        let holds = self.shard(key).lock().take_queue(key);
+        let key = QueueKey::of(queue);
+        let holds = self.shard(key).lock().take_key(key);
         queue.waiters.fetch_sub(holds.len() as u32, Ordering::SeqCst);
         for (deadline, hold) in holds {
             if let Some(waiting) = serve(broker, hold) {
@@ -108,8 +101,8 @@ impl Holds {
 
     /// Ends the waiting on a queue, as if every deadline had come: what to wait for has changed.
     pub(crate) fn finish_queue(&self, broker: &Broker, queue: &Arc<ConsumeQueue>) {
-        let key = QueueKey(Arc::as_ptr(queue) as usize);
-        let holds = self.shard(key).lock().take_queue(key);
+        let key = QueueKey::of(queue);
+        let holds = self.shard(key).lock().take_key(key);
         queue.waiters.fetch_sub(holds.len() as u32, Ordering::SeqCst);
         for (_, hold) in holds {
             finish(broker, &hold);
@@ -117,10 +110,10 @@ impl Holds {
     }
 
     /// Nobody reads the answers any more.
-    pub(crate) fn drop_connection(&self, queues: &HashSet<QueueKey>, connection: u64) {
-        for key in queues {
-            let dropped = self.shard(*key).lock().take_owner(*key, connection);
-            for hold in dropped {
+    pub(crate) fn drop_connection(&self, connection: u64) {
+        for shard in &self.shards {
+            let dropped = shard.lock().take_owned(connection);
+            for (_, hold) in dropped {
                 hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
             }
         }
@@ -131,7 +124,7 @@ impl Holds {
         self.closed.store(true, Ordering::SeqCst);
         for shard in &self.shards {
             let holds = shard.lock().take_all();
-            for hold in holds {
+            for (_, hold) in holds {
                 hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
                 finish(broker, &hold);
             }
@@ -142,20 +135,18 @@ impl Holds {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    fn finish_due(&self, broker: &Broker) {
-        let now = broker.clock.now();
+    fn finish_due(&self, broker: &Broker, now: Millis) {
         for shard in &self.shards {
             let due = shard.lock().take_due(now);
-            for hold in due {
+            for (_, hold) in due {
                 hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
                 finish(broker, &hold);
             }
         }
     }
 
-    fn next_deadline(&self) -> i64 {
-        let deadlines = self.shards.iter().filter_map(|shard| shard.lock().next_deadline());
-        deadlines.min().map_or(NEVER, |deadline| deadline.0)
+    fn next_deadline(&self) -> Option<Millis> {
+        self.shards.iter().filter_map(|shard| shard.lock().next_deadline()).min()
     }
 }
 
@@ -170,24 +161,7 @@ impl Broker {
 pub(crate) async fn run_deadlines(broker: Arc<Broker>) {
     let holds = &broker.holds;
     holds.runtime();
-    loop {
-        holds.finish_due(&broker);
-        let next = holds.next_deadline();
-        holds.timer_at.store(next, Ordering::SeqCst);
-        // A hold that came in between has seen the old time; it is seen here.
-        if holds.next_deadline() < next {
-            continue;
-        }
-        if next == NEVER {
-            holds.timer_changed.notified().await;
-            continue;
-        }
-        let wait_ms = next.saturating_sub(broker.clock.now().0).max(0) as u64;
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(wait_ms)) => {}
-            () = holds.timer_changed.notified() => {}
-        }
-    }
+    holds.deadlines.run(&*broker.clock, || holds.next_deadline(), |now| holds.finish_due(&broker, now)).await;
 }
 
 /// Answers the pull if there is something for it now; else gives it back, further on by what it doesn't want.
