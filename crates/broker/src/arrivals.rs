@@ -18,5 +18,6 @@ impl ArrivalListener for Arrivals {
             broker.schedule.arrived(&broker, queue);
         }
         broker.holds.arrived(&broker, queue);
+        broker.pop_waits.arrived(&broker, queue);
     }
 }

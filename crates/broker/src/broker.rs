@@ -10,7 +10,7 @@ use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
 use crate::losses;
 use crate::offsets::ConsumerOffsets;
-use crate::pop::PopWaits;
+use crate::pop::{self, PopWaits};
 use crate::pull::{self, Holds};
 use crate::registration::{self, NameServers, Registration, TopicChanges};
 use crate::resets::PendingResets;
@@ -186,6 +186,7 @@ impl Broker {
         tasks.spawn(upkeep::expire_clients(Arc::clone(self)));
         tasks.spawn(losses::watch(Arc::clone(self)));
         tasks.spawn(pull::run_deadlines(Arc::clone(self)));
+        tasks.spawn(pop::run_deadlines(Arc::clone(self)));
         tasks.spawn(registration::run(Arc::clone(self)));
         Ok(())
     }
@@ -197,6 +198,7 @@ impl Broker {
         tasks.shutdown().await;
         self.unregister().await;
         self.holds.finish_all(self);
+        self.pop_waits.finish_all(self);
     }
 
     /// Leaves if it has not, writes everything to the disk and closes the store. The listeners have dropped their
@@ -243,6 +245,7 @@ impl Broker {
         for queue in self.store.delete_topic(topic)? {
             self.holds.finish_queue(self, &queue);
         }
+        self.pop_waits.finish_topic(self, topic);
         Ok(())
     }
 
@@ -256,6 +259,7 @@ impl Broker {
             self.offsets.remove_group(group);
         }
         self.resets.delete_group(group);
+        self.pop_waits.finish_group(self, group);
         self.stats.remove_group(group);
         Ok(())
     }

@@ -13,12 +13,18 @@ use std::hash::Hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HoldId(u64);
 
-#[derive(Debug)]
-pub(crate) struct Held<T> {
-    id: HoldId,
+/// What decides when it is a hold's turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) id: HoldId,
     /// The connection that waits for the answer.
     owner: u64,
-    deadline: Millis,
+    pub(crate) deadline: Millis,
+}
+
+#[derive(Debug)]
+pub(crate) struct Held<T> {
+    pub(crate) turn: Turn,
     pub(crate) value: T,
 }
 
@@ -59,24 +65,31 @@ impl<K: Copy + Ord + Hash, T> HoldTable<K, T> {
         if self.len() >= self.holds_max {
             return Err(value);
         }
+        let turn = self.new_turn(owner, deadline);
+        self.put_back(key, Held { turn, value });
+        Ok(turn.id)
+    }
+
+    /// A turn after all others, for a hold that is put in later.
+    pub(crate) fn new_turn(&mut self, owner: u64, deadline: Millis) -> Turn {
         let id = HoldId(self.next_id);
         self.next_id += 1;
-        self.put_back(key, Held { id, owner, deadline, value });
-        Ok(id)
+        Turn { id, owner, deadline }
     }
 
     /// Puts a hold that was taken where it was.
     pub(crate) fn put_back(&mut self, key: K, held: Held<T>) {
-        self.deadlines.insert((held.deadline, held.id, key));
-        self.owners.insert((held.owner, held.id), key);
+        let Turn { id, owner, deadline } = held.turn;
+        self.deadlines.insert((deadline, id, key));
+        self.owners.insert((owner, id), key);
         let holds = self.by_key.entry(key).or_default();
-        let at = holds.partition_point(|other| other.id < held.id);
+        let at = holds.partition_point(|other| other.turn.id < id);
         holds.insert(at, held);
     }
 
     /// Takes one hold, if nobody was faster.
     pub(crate) fn take(&mut self, key: K, id: HoldId) -> Option<Held<T>> {
-        let at = self.by_key.get(&key)?.binary_search_by_key(&id, |held| held.id).ok()?;
+        let at = self.by_key.get(&key)?.binary_search_by_key(&id, |held| held.turn.id).ok()?;
         self.take_at(key, at)
     }
 
@@ -91,19 +104,23 @@ impl<K: Copy + Ord + Hash, T> HoldTable<K, T> {
         if holds.is_empty() {
             self.by_key.remove(&key);
         }
-        self.deadlines.remove(&(held.deadline, held.id, key));
-        self.owners.remove(&(held.owner, held.id));
+        self.forget(key, held.turn);
         Some(held)
+    }
+
+    /// A hold has left its key.
+    fn forget(&mut self, key: K, turn: Turn) {
+        self.deadlines.remove(&(turn.deadline, turn.id, key));
+        self.owners.remove(&(turn.owner, turn.id));
     }
 
     /// Takes every hold of a key, each with its deadline.
     pub(crate) fn take_key(&mut self, key: K) -> SmallVec<[(Millis, T); 1]> {
         let holds = self.by_key.remove(&key).unwrap_or_default();
         for held in &holds {
-            self.deadlines.remove(&(held.deadline, held.id, key));
-            self.owners.remove(&(held.owner, held.id));
+            self.forget(key, held.turn);
         }
-        holds.into_iter().map(|held| (held.deadline, held.value)).collect()
+        holds.into_iter().map(|held| (held.turn.deadline, held.value)).collect()
     }
 
     /// Takes every hold whose time is up.

@@ -13,6 +13,7 @@ pub mod delay;
 mod disk_work;
 mod dispatch;
 pub mod filter;
+mod group_waits;
 pub mod groups;
 mod hold_table;
 mod lock_requests;

@@ -9,15 +9,17 @@ mod try_pop;
 mod waiting;
 
 use crate::Broker;
+use crate::group_waits::Looked;
 use crate::refusal::Refusal;
 pub(crate) use admit::PopRequest;
+use roxmq_protocol::code::response;
 use roxmq_protocol::frame::Frame;
 use roxmq_remoting::{Connection, Output};
 use roxmq_store::files::ReadMode;
 use std::cell::RefCell;
 use std::sync::Arc;
 pub(crate) use try_pop::{Found, Popped};
-pub(crate) use waiting::PopWaits;
+pub(crate) use waiting::{PopWaits, run_deadlines};
 
 /// A buffer that large messages have blown up is not kept.
 const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -36,8 +38,12 @@ pub(crate) fn request(
 ) {
     match admit::admit(broker, connection, frame) {
         Ok(request) => {
-            if let Some(waiting) = serve(broker, Box::new(request), output) {
-                broker.pop_waits.park(broker, waiting);
+            if let Looked::Nothing(request) = serve(broker, Box::new(request), output) {
+                if request.deadline <= broker.clock.now() {
+                    answer::nothing(broker, &request, response::POLLING_TIMEOUT, output);
+                } else {
+                    waiting::park(broker, request);
+                }
             }
         }
         Err(refusal) => output.reply(&frame.header, refusal.into_response()),
@@ -50,13 +56,13 @@ pub(crate) fn serve(
     broker: &Arc<Broker>,
     request: Box<PopRequest>,
     output: &mut Output,
-) -> Option<Box<PopRequest>> {
+) -> Looked<PopRequest> {
     match look(broker, &request, ReadMode::Cached, output) {
-        Popped::Found => None,
-        Popped::Nothing => Some(request),
+        Popped::Found { rest } => Looked::Answered { more: rest > 0 },
+        Popped::Nothing => Looked::Nothing(request),
         Popped::Cold => {
             serve_from_disk(broker, request);
-            None
+            Looked::Elsewhere
         }
     }
 }
@@ -74,7 +80,7 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
                 let mut output = Output::default();
                 match look(&broker, &request, ReadMode::Blocking, &mut output) {
                     Popped::Nothing => Some(request),
-                    Popped::Found | Popped::Cold => {
+                    Popped::Found { .. } | Popped::Cold => {
                         request.connection.send(output);
                         None
                     }
@@ -83,7 +89,7 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
         };
         match broker.disk_work.run(work).await {
             Ok(None) => {}
-            Ok(Some(waiting)) => broker.pop_waits.park(&broker, waiting),
+            Ok(Some(waiting)) => waiting::park(&broker, waiting),
             Err(refusal) => connection.respond(opaque, encoding, refusal.into_response()),
         }
         drop(promise);
@@ -92,19 +98,19 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
 
 /// Looks once and writes the answer if there is one to give.
 fn look(broker: &Arc<Broker>, request: &PopRequest, mode: ReadMode, output: &mut Output) -> Popped {
-    FOUND.with_borrow_mut(|found| {
-        let looked = try_pop::try_pop(broker, request, mode, found);
-        match &looked {
-            Ok(Popped::Found) => answer::found(request, found, output),
-            Ok(Popped::Nothing | Popped::Cold) => {}
-            Err(error) => {
-                let refusal = Refusal::failed(format!("reading the log failed: {error}"));
-                answer::refused(request, refusal, output);
-            }
+    // Taken, not borrowed: what is written to the log meanwhile may bring another pop on this thread its message.
+    let mut found = FOUND.take();
+    let looked = try_pop::try_pop(broker, request, mode, &mut found);
+    match &looked {
+        Ok(Popped::Found { .. }) => answer::found(request, &found, output),
+        Ok(Popped::Nothing | Popped::Cold) => {}
+        Err(error) => {
+            let refusal = Refusal::failed(format!("reading the log failed: {error}"));
+            answer::refused(request, refusal, output);
         }
-        if found.records.capacity() > KEPT_BYTES_MAX {
-            found.records = Vec::new();
-        }
-        looked.unwrap_or(Popped::Found)
-    })
+    }
+    if found.records.capacity() <= KEPT_BYTES_MAX {
+        FOUND.set(found);
+    }
+    looked.unwrap_or(Popped::Found { rest: 0 })
 }

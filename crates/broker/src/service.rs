@@ -142,6 +142,7 @@ impl Service for BrokerService {
 
     fn close(&self, _: Session, connection: &Arc<Connection>) {
         self.broker.holds.drop_connection(connection.id());
+        self.broker.pop_waits.drop_connection(connection.id());
         leaving::disconnected(&self.broker, connection);
     }
 }

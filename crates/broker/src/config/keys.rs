@@ -128,6 +128,10 @@ keys! {
     server_load_balancer_enable / "serverLoadBalancerEnable": bool = true, AtOnce;
     /// How long what a name server told of a topic's queues counts.
     load_balance_poll_name_server_interval_ms / "loadBalancePollNameServerInterval": u64 = 30_000, AtOnce;
+    /// Pops of a group that wait for one queue of a topic, or for any of them, at most.
+    pop_polling_size / "popPollingSize": usize = 1024, AtOnce;
+    /// Pops that wait at most.
+    max_pop_polling_size / "maxPopPollingSize": usize = 100_000, AtOnce;
     /// Messages that a query by key gives at most.
     default_query_max_num / "defaultQueryMaxNum": usize = 32, AtOnce;
     use_server_side_reset_offset / "useServerSideResetOffset": bool = true, AtOnce;

@@ -71,6 +71,8 @@ impl BrokerConfig {
         faults.range("splitMetadataSize", self.split_metadata_size, 1..=1_000_000);
         faults.range("maxMessageSize", self.max_message_size, 1..=MESSAGE_BYTES_MAX);
         faults.range("defaultQueryMaxNum", self.default_query_max_num, 1..=64);
+        faults.range("popPollingSize", self.pop_polling_size, 1..=1_000_000);
+        faults.range("maxPopPollingSize", self.max_pop_polling_size, 1..=10_000_000);
         faults.range("shortPollingTimeMills", self.short_polling_time_ms, 1..=60_000);
         let transfer = [
             ("maxTransferCountOnMessageInMemory", self.max_transfer_count_on_message_in_memory),

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 /// What a look gave.
 pub(crate) enum Popped {
-    /// In the buffers that the caller gave.
-    Found,
+    /// In the buffers that the caller gave; so many messages are left in the queues that were looked at.
+    Found {
+        rest: i64,
+    },
     Nothing,
     /// There may be something on the disk: look again where waiting for it hurts nobody.
     Cold,

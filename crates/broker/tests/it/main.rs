@@ -13,6 +13,7 @@ mod long_poll;
 mod node;
 mod offsets;
 mod operators;
+mod pop_waiting;
 mod pull;
 mod query;
 mod relay;

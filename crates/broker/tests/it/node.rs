@@ -224,6 +224,16 @@ impl Node {
         }
     }
 
+    /// Waits until so many pops wait.
+    pub async fn pops_wait(&self, count: usize) {
+        let before = Instant::now();
+        while self.broker.waiting_pops() != count {
+            let waiting = self.broker.waiting_pops();
+            assert!(before.elapsed() < PATIENCE, "{waiting} pops wait, not {count}");
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// The answer to somebody who is not on this host, by what a PROXY header says.
     pub async fn call_from_elsewhere(&self, request: Command) -> Command {
         const HEADER: &[u8] = b"PROXY TCP4 203.0.113.9 203.0.113.1 4711 10911\r\n";

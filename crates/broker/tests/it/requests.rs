@@ -83,6 +83,26 @@ pub fn send_back(group: &str, offset: i64, delay_level: i32) -> Command {
         .with("delayLevel", delay_level)
 }
 
+/// A pop (200050) of up to 32 messages of any queue, which doesn't wait.
+pub fn pop(group: &str, topic: &str) -> Command {
+    Command::request(request::POP_MESSAGE)
+        .with("consumerGroup", group)
+        .with("topic", topic)
+        .with("queueId", -1)
+        .with("maxMsgNums", 32)
+        .with("invisibleTime", 60_000)
+        .with("pollTime", 0)
+        .with("bornTime", 0)
+        .with("initMode", 0)
+        .with("expType", "TAG")
+        .with("exp", "*")
+}
+
+/// A pop that waits for messages.
+pub fn long_pop(group: &str, topic: &str, wait_ms: i64) -> Command {
+    change(pop(group, topic), "pollTime", wait_ms)
+}
+
 /// A message of an answer, copied out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
