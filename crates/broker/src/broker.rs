@@ -15,8 +15,7 @@ use crate::pull::{self, Holds};
 use crate::registration::{self, NameServers, Registration, TopicChanges};
 use crate::resets::PendingResets;
 use crate::state::{
-    self, Change, DelayOffsets, LoadError, SnapshotFiles, SnapshotWriter, StateError, StateLog, StoreJournal,
-    Tables,
+    self, DelayOffsets, LoadError, SnapshotFiles, SnapshotWriter, StateLog, StoreJournal, Tables,
 };
 use crate::stats::Stats;
 use crate::topics::TopicTable;
@@ -230,38 +229,6 @@ impl Broker {
     /// Moves with every change of the configuration.
     pub(crate) fn config_version(&self) -> DataVersion {
         *self.config_version.lock()
-    }
-
-    /// Removes a topic with its offsets and queues for good.
-    pub fn delete_topic(&self, topic: &str) -> Result<(), StateError> {
-        let mut turn = self.state_log.turn();
-        turn.record(&Change::DeleteTopic(topic.to_owned()))?;
-        self.topics.remove(&mut turn, topic);
-        self.request_modes.remove_topic(topic);
-        self.offsets.remove_topic(topic);
-        self.resets.delete_topic(topic);
-        self.stats.remove_topic(topic);
-        // Who waits for messages of the topic waits in vain, and learns with the next pull that it is gone.
-        for queue in self.store.delete_topic(topic)? {
-            self.holds.finish_queue(self, &queue);
-        }
-        self.pop_waits.finish_topic(self, topic);
-        Ok(())
-    }
-
-    /// Removes a group, and its offsets if `clean_offset`.
-    pub fn delete_group(&self, group: &str, clean_offset: bool) -> Result<(), StateError> {
-        let mut turn = self.state_log.turn();
-        turn.record(&Change::DeleteGroup { group: group.to_owned(), clean_offset })?;
-        self.groups.remove(&mut turn, group);
-        self.request_modes.remove_group(group);
-        if clean_offset {
-            self.offsets.remove_group(group);
-        }
-        self.resets.delete_group(group);
-        self.pop_waits.finish_group(self, group);
-        self.stats.remove_group(group);
-        Ok(())
     }
 
     pub(crate) fn tables(&self) -> Tables<'_> {

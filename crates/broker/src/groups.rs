@@ -44,7 +44,15 @@ impl GroupTable {
 
     /// The group, if it is there; no automatic creation.
     pub fn get(&self, group: &str) -> Option<Arc<SubscriptionGroupConfig>> {
-        self.groups.read().get(group).cloned()
+        let known = self.groups.read().get(group).cloned();
+        if known.is_some() { known } else { self.light(group) }
+    }
+
+    /// A group of light queues has the defaults, without being in the table.
+    fn light(&self, name: &str) -> Option<Arc<SubscriptionGroupConfig>> {
+        let is_light =
+            names::is_lmq(name) && self.config.get().enable_lmq && names::check_group(name).is_ok();
+        is_light.then(|| Arc::new(SubscriptionGroupConfig::new(name)))
     }
 
     /// The group, made with the defaults if `autoCreateSubscriptionGroup` allows it and the name is valid.
@@ -124,6 +132,24 @@ impl GroupTable {
     pub(crate) fn remove(&self, _turn: &mut Turn<'_>, group: &str) {
         self.restore_removed(group);
         self.changed();
+    }
+
+    /// Forgets what groups must not do with a topic; the turn has the record of its deletion written.
+    pub(crate) fn remove_topic(&self, _turn: &mut Turn<'_>, topic: &str) {
+        if self.restore_removed_topic(topic) {
+            self.changed();
+        }
+    }
+
+    /// Forgets a topic that the state log says was removed; whether there was anything.
+    pub(crate) fn restore_removed_topic(&self, topic: &str) -> bool {
+        let mut forbidden = self.forbidden.write();
+        let mut had = false;
+        forbidden.retain(|_, topics| {
+            had |= topics.remove(topic).is_some();
+            !topics.is_empty()
+        });
+        had
     }
 
     /// Puts what a snapshot or the state log has.

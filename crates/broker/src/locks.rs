@@ -73,6 +73,19 @@ impl QueueLocks {
         groups.get(group).is_some_and(|locks| locks.values().any(|lock| lock.is_alive(now)))
     }
 
+    /// Forgets the queues of a topic that is gone.
+    pub(crate) fn remove_topic(&self, topic: &str) {
+        self.groups.lock().retain(|_, locks| {
+            locks.retain(|queue, _| queue.topic != topic);
+            !locks.is_empty()
+        });
+    }
+
+    /// Forgets a group that is gone.
+    pub(crate) fn remove_group(&self, group: &str) {
+        self.groups.lock().remove(group);
+    }
+
     /// Drops dead locks, so that the table holds no more than clients have asked for lately.
     pub fn expire(&self, now: Millis) {
         self.groups.lock().retain(|_, locks| {

@@ -1,6 +1,7 @@
 //! Offsets of groups and of queues: requests 14, 15, 29, 30, 31 and 32.
 
 use crate::Broker;
+use crate::lmq;
 use crate::refusal::Refusal;
 use crate::service::Caller;
 use roxmq_protocol::code::response;
@@ -59,6 +60,7 @@ pub(crate) fn update(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Resu
     let (group, topic) = (&*header.consumer_group, &*header.topic);
     broker.groups.get(group).ok_or_else(|| Refusal::group_missing(group))?;
     let config = broker.topics.get(topic).ok_or_else(|| Refusal::topic_missing(topic))?;
+    lmq::check_known(broker, topic)?;
     let queues = config.read_queue_nums.max(config.write_queue_nums);
     let (queue_id, offset) = checked(header.queue_id, header.commit_offset, queues)?;
     if broker.config().use_server_side_reset_offset && broker.resets.get(group, topic, queue_id).is_some() {

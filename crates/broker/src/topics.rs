@@ -19,6 +19,7 @@ use roxmq_protocol::names;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_store::TopicRetention;
 use roxmq_store::clock::Clock;
+use roxmq_store::multi_dispatch::is_light_queue;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -93,7 +94,17 @@ impl TopicTable {
 
     /// The topic; called for each message.
     pub fn get(&self, topic: &str) -> Option<Arc<Topic>> {
-        self.topics.read().get(topic).cloned()
+        let known = self.topics.read().get(topic).cloned();
+        if known.is_some() { known } else { self.light(topic) }
+    }
+
+    /// A light queue is a topic with one queue, without being in the table.
+    fn light(&self, name: &str) -> Option<Arc<Topic>> {
+        if !names::is_lmq(name) || !is_light_queue(name) || !self.config.get().enable_lmq {
+            return None;
+        }
+        let config = topic_config(name, 1, perm::READ | perm::WRITE);
+        Some(Arc::new(Topic { config, stats: Arc::default() }))
     }
 
     /// Makes or replaces a topic.

@@ -7,7 +7,7 @@
 use crate::append::TooLong;
 use crate::position::QueueId;
 use crate::queue::names;
-use roxmq_protocol::names::{RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq};
+use roxmq_protocol::names::{DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq};
 use roxmq_protocol::properties::{PROPERTIES_BYTES_MAX, name};
 use roxmq_protocol::record::{self, Record};
 use std::ops::Range;
@@ -21,12 +21,19 @@ const OFFSET_DIGITS_MAX: usize = 19;
 
 /// Whether messages of the topic may go to light queues: not those that wait there or try again.
 pub fn is_dispatched(topic: &str) -> bool {
-    !topic.starts_with(RETRY_PREFIX) && !topic.starts_with(SYSTEM_TOPIC_PREFIX) && topic != SCHEDULE_TOPIC
+    // Dead letters still say where their originals went. The Java server would enter them there once more.
+    let is_copy = topic.starts_with(RETRY_PREFIX) || topic.starts_with(DLQ_PREFIX);
+    !is_copy && !topic.starts_with(SYSTEM_TOPIC_PREFIX) && topic != SCHEDULE_TOPIC
 }
 
 /// The light queues in a list, each once.
 pub fn lmq_names(list: &str) -> impl Iterator<Item = &str> {
     slots(list).flatten()
+}
+
+/// Whether there may be a light queue of this name.
+pub fn is_light_queue(name: &str) -> bool {
+    !name.contains(SEPARATOR) && is_name(name)
 }
 
 /// For each name of the list the name itself, if a message is entered there because of it.
@@ -193,7 +200,7 @@ mod tests {
 
     #[test]
     fn topics_whose_messages_come_again_are_left_out() {
-        for topic in ["%RETRY%g", "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"] {
+        for topic in ["%RETRY%g", "%DLQ%g", "rmq_sys_wheel_timer", "SCHEDULE_TOPIC_XXXX"] {
             assert!(!is_dispatched(topic), "{topic}");
         }
         assert!(is_dispatched("T"));

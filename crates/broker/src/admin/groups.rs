@@ -62,6 +62,9 @@ fn resolve(broker: &Broker, config: SubscriptionGroupConfig) -> Result<Subscript
 }
 
 fn put(broker: &Broker, config: SubscriptionGroupConfig, caller: &Caller<'_>) -> Result<(), Refusal> {
+    if names::is_lmq(&config.group_name) {
+        return Ok(());
+    }
     if broker.groups.get(&config.group_name).is_some_and(|known| *known == config) {
         return Ok(());
     }

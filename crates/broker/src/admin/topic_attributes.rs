@@ -1,10 +1,9 @@
 //! The attributes that a topic may have, and how they may change.
 
 use crate::refusal::Refusal;
-use crate::topics::attributes;
+use crate::topics::attributes::{self, MESSAGE_TYPE};
 use roxmq_protocol::body::attributes::{AttributeChanges, Attributes, apply};
 
-const MESSAGE_TYPE: &str = "message.type";
 const MIXED: &str = "MIXED";
 
 struct Known {

@@ -80,6 +80,10 @@ fn resolve(broker: &Broker, config: TopicConfig, changes: &AttributeChanges) -> 
 }
 
 fn put(broker: &Broker, config: TopicConfig, caller: &Caller<'_>) -> Result<(), Refusal> {
+    // Light queues come with their messages and are what they are. As with the Java server that is no error.
+    if names::is_lmq(&config.topic_name) {
+        return Ok(());
+    }
     if broker.topics.get(&config.topic_name).is_some_and(|known| known.config == config) {
         return Ok(());
     }
@@ -104,13 +108,7 @@ pub(crate) fn delete(broker: &Broker, request: &Command) -> Result<Command, Refu
     }
     check_not_system(broker, &topic)?;
     if broker.config().clear_retry_topic_when_delete_topic {
-        for group in broker.offsets.groups_of_topic(&topic) {
-            for retry in [format!("%RETRY%{group}+{topic}"), format!("%RETRY%{group}_{topic}")] {
-                if broker.topics.get(&retry).is_some() {
-                    broker.delete_topic(&retry)?;
-                }
-            }
-        }
+        broker.delete_pop_retry_topics(&topic)?;
     }
     broker.delete_topic(&topic)?;
     tracing::info!(%topic, "a topic was deleted");

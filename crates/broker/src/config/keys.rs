@@ -164,5 +164,12 @@ keys! {
     disk_max_used_space_ratio / "diskMaxUsedSpaceRatio": u8 = 75, AtStart;
     disk_space_clean_forcibly_ratio / "diskSpaceCleanForciblyRatio": u8 = 85, AtStart;
     disk_space_warning_level_ratio / "diskSpaceWarningLevelRatio": u8 = 90, AtStart;
+    /// Whether messages that name light queues (`INNER_MULTI_DISPATCH`) are entered there, together with
+    /// `enableMultiDispatch`. Lite topics have theirs in any case.
+    enable_lmq / "enableLmq": bool = false, AtOnce;
+    enable_multi_dispatch / "enableMultiDispatch": bool = false, AtOnce;
+    enable_lmq_quota / "enableLmqQuota": bool = false, AtOnce;
+    /// Light queues at most, with `enableLmqQuota`.
+    max_lmq_consume_queue_num / "maxLmqConsumeQueueNum": usize = 20_000, AtOnce;
     timer_wheel_enable / "timerWheelEnable": bool = true, AtStart;
 }

@@ -5,6 +5,7 @@
 
 use super::redelivery::{self, Undeliverable};
 use crate::Broker;
+use crate::lmq;
 use crate::topics::Topic;
 use parking_lot::{Condvar, Mutex};
 use roxmq_protocol::names;
@@ -207,7 +208,10 @@ impl Level {
             let record = Record::decode(&bytes)?;
             let (topic, queue_id) = redelivery::target(&record)?;
             let known = broker.topics.get(topic).ok_or_else(|| Undeliverable::Deleted(topic.to_owned()))?;
-            redelivery::with_message(&record, topic, queue_id, |message| batch.push(&broker.store, message))?;
+            let lmqs = lmq::list_of(broker, &known, record.properties);
+            redelivery::with_message(&record, topic, queue_id, |message| {
+                batch.push_dispatched(&broker.store, message, lmqs)
+            })?;
             Ok(known)
         };
         Ok(push())

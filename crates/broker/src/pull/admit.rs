@@ -5,6 +5,7 @@ use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::filter::MessageFilter;
 use crate::groups::SubscriptionGroupConfig;
+use crate::lmq;
 use crate::refusal::Refusal;
 use crate::stats::GroupStats;
 use crate::topics::Topic;
@@ -113,6 +114,7 @@ pub(super) fn admit(broker: &Broker, frame: &Frame<'_>) -> Result<Admission, Ref
     let topic = broker.topics.get(&header.topic).ok_or_else(|| Refusal::topic_missing(&header.topic))?;
     check_topic(&topic)?;
     check_numbers(&header, topic.read_queue_nums)?;
+    lmq::check_room(broker, &config, &header.topic)?;
     let filter = filter(broker, &header, &group)?;
     let queue_id = QueueId(header.queue_id);
     // The Go pull consumer asks for 0 messages and means as many as there may be.

@@ -123,13 +123,16 @@ impl SendBurst {
         let born_host = connection.remote();
         let now = self.now;
         let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
-        if header.batch {
+        let queue_id = if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
+            admitted.queue_id
         } else {
-            incoming.push_single(frame.body, &mut self.properties, &mut self.unique_ids, &mut self.batch)?;
+            let (properties, ids) = (&mut self.properties, &mut self.unique_ids);
+            let queue_id = incoming.push_single(frame.body, properties, ids, &mut self.batch)?;
             self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
-        }
-        let Admitted { topic, queue_id, .. } = admitted;
+            queue_id
+        };
+        let Admitted { topic, .. } = admitted;
         self.pending.push(PendingSend {
             opaque: frame.header.opaque,
             encoding: frame.header.encoding,

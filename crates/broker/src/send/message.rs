@@ -8,13 +8,15 @@ use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::delay::Parked;
+use crate::lmq;
 use crate::refusal::Refusal;
 use crate::topics::{TopicConfig, TopicFilterType};
 use roxmq_protocol::batch::BatchItems;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::request::send::SendHeader;
 use roxmq_protocol::{java_hash, names, sys_flag};
-use roxmq_store::{AppendBatch, Millis, NewMessage};
+use roxmq_store::multi_dispatch::{is_dispatched, is_light_queue};
+use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId};
 use std::net::SocketAddr;
 
 /// What the messages of a send have in common, and where they go.
@@ -29,14 +31,14 @@ pub(super) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// A message by itself. Its properties are left in `properties`.
+    /// A message by itself, and the queue it goes to. Its properties are left in `properties`.
     pub(super) fn push_single(
         &self,
         body: &[u8],
         properties: &mut MessageProperties,
         unique_ids: &mut UniqueIds,
         batch: &mut AppendBatch,
-    ) -> Result<(), Refusal> {
+    ) -> Result<QueueId, Refusal> {
         properties.load(self.header.properties)?;
         if properties.uniq_key().is_none() {
             let store_ip = self.settings.sender.store_host.ip();
@@ -48,11 +50,13 @@ impl Incoming<'_> {
         let level = properties.delay_level()?;
         check_kind(&self.settings.config, self.header, properties, level)?;
         check_keys(&self.admitted.topic, properties)?;
+        let own_queue = self.own_queue(properties)?;
+        self.name_light_queues(properties)?;
         let parked = if level > 0 { Some(self.park(properties, level)?) } else { None };
         properties.add_marks(&self.settings.marks);
         let (topic, queue_id, tags_code) = match &parked {
             Some(parked) => (names::SCHEDULE_TOPIC, parked.queue_id, parked.due.0),
-            None => (&*self.admitted.topic.topic_name, self.admitted.queue_id, properties.tags_code()),
+            None => (&*self.admitted.topic.topic_name, own_queue, properties.tags_code()),
         };
         let key_hashes = properties.index_keys().hashes(topic);
         let message = NewMessage {
@@ -63,7 +67,51 @@ impl Incoming<'_> {
             key_hashes: &key_hashes,
             ..self.message(self.header.flag, body)
         };
-        batch.push(&self.broker.store, &message).map_err(|error| rules::illegal(error.to_string()))
+        // What waits for its time is entered into light queues when that has come.
+        let lmqs = properties.lmqs().filter(|_| parked.is_none());
+        let pushed = match lmqs {
+            Some(lmqs) => {
+                let (config, topic) = (&self.settings.config, &self.admitted.topic);
+                let list = lmq::admitted_list(self.broker, config, topic, lmqs)?;
+                batch.push_dispatched(&self.broker.store, &message, list)
+            }
+            None => batch.push(&self.broker.store, &message),
+        };
+        pushed.map_err(|error| rules::illegal(error.to_string()))?;
+        Ok(own_queue)
+    }
+
+    /// The queue of the message's priority: the higher the one, the higher the other. A priority that doesn't count is
+    /// not kept.
+    fn own_queue(&self, properties: &mut MessageProperties) -> Result<QueueId, Refusal> {
+        if !properties.has_priority() {
+            return Ok(self.admitted.queue_id);
+        }
+        match properties.priority() {
+            Some(priority) => Ok(QueueId(priority.min(self.admitted.topic.write_queue_nums - 1))),
+            None => {
+                properties.set(&[(name::PRIORITY, None)])?;
+                Ok(self.admitted.queue_id)
+            }
+        }
+    }
+
+    /// A message of a lite topic goes to the light queue of that, and it does so for good.
+    fn name_light_queues(&self, properties: &mut MessageProperties) -> Result<(), Refusal> {
+        let Some(lite_topic) = properties.lite_topic().filter(|lite_topic| !lite_topic.is_empty()) else {
+            return Ok(());
+        };
+        let topic = &*self.admitted.topic.topic_name;
+        if !is_dispatched(topic) {
+            return Ok(());
+        }
+        let queue = lmq::of_lite_topic(topic, lite_topic);
+        if names::check_topic(lite_topic).is_err() || !is_light_queue(&queue) {
+            return Err(rules::illegal(format!(
+                "the message is illegal: its lite topic '{lite_topic}' is no name"
+            )));
+        }
+        properties.set(&[(name::INNER_MULTI_DISPATCH, Some(&queue))])
     }
 
     /// All messages of a batch or none of them: it is read to its end before the first is taken.

@@ -12,8 +12,14 @@ use std::ops::Range;
 const WIRE_BYTES_MAX: usize = 6 * (PROPERTIES_BYTES_MAX + 1);
 
 /// Names that are the broker's to set: what a client sends under them is not kept.
-const BROKERS_OWN: [&str; 5] =
-    [name::POP_CK, name::MSG_REGION, name::TRACE_SWITCH, name::CLUSTER, name::CRC32];
+const BROKERS_OWN: [&str; 6] = [
+    name::POP_CK,
+    name::MSG_REGION,
+    name::TRACE_SWITCH,
+    name::CLUSTER,
+    name::CRC32,
+    name::INNER_MULTI_QUEUE_OFFSET,
+];
 
 /// The properties of one message on its way into the store. Kept for the next message's.
 #[derive(Debug, Default)]
@@ -38,6 +44,10 @@ struct Found {
     /// It has waited for its time already.
     timer_done: bool,
     inner_num: bool,
+    lmqs: Option<Range<usize>>,
+    lite_topic: Option<Range<usize>>,
+    priority: Option<Range<usize>>,
+    sharding_key: bool,
     /// Something has to be left out.
     brokers_own: bool,
 }
@@ -98,6 +108,29 @@ impl MessageProperties {
     /// The name of a property that asks for delivery at a time.
     pub(super) fn timer(&self) -> Option<&'static str> {
         self.found.timer.filter(|_| !self.found.timer_done)
+    }
+
+    /// The light queues that the message names, as a list.
+    pub(super) fn lmqs(&self) -> Option<&str> {
+        self.value(&self.found.lmqs)
+    }
+
+    pub(super) fn lite_topic(&self) -> Option<&str> {
+        self.value(&self.found.lite_topic)
+    }
+
+    /// The priority of a message that has one and is nothing else besides: neither delayed nor ordered nor part of a
+    /// transaction.
+    pub(super) fn priority(&self) -> Option<i32> {
+        let found = &self.found;
+        if found.delay.is_some() || found.timer.is_some() || found.sharding_key || self.is_half_message() {
+            return None;
+        }
+        self.value(&found.priority)?.trim().parse().ok().filter(|priority| *priority >= 0)
+    }
+
+    pub(super) fn has_priority(&self) -> bool {
+        self.found.priority.is_some()
     }
 
     pub(super) fn is_inner_batch(&self) -> bool {
@@ -175,7 +208,16 @@ fn scan(encoded: &[u8]) -> Found {
             b"TIMER_DELIVER_MS" => found.timer = Some(name::TIMER_DELIVER_MS),
             b"TIMER_OUT_MS" => found.timer_done = true,
             b"INNER_NUM" => found.inner_num = true,
-            b"POP_CK" | b"MSG_REGION" | b"TRACE_ON" | b"CLUSTER" | b"__CRC32#" => found.brokers_own = true,
+            b"INNER_MULTI_DISPATCH" => found.lmqs = Some(range),
+            b"__LITE_TOPIC" => found.lite_topic = Some(range),
+            b"_SYS_MSG_PRIORITY_" => found.priority = Some(range),
+            b"__SHARDINGKEY" => found.sharding_key = true,
+            b"POP_CK"
+            | b"MSG_REGION"
+            | b"TRACE_ON"
+            | b"CLUSTER"
+            | b"__CRC32#"
+            | b"INNER_MULTI_QUEUE_OFFSET" => found.brokers_own = true,
             _ => {}
         }
     }
@@ -284,6 +326,19 @@ mod tests {
             properties.add_marks(b"CLUSTER\x01c\x02");
             assert_eq!(properties.encoded(), sent.as_bytes());
             assert!(properties.add_uniq_key("7F").is_err());
+        }
+    }
+
+    #[test]
+    fn only_a_message_that_is_nothing_else_has_a_priority() {
+        let check = |sent: &str, expected| assert_eq!(loaded(sent).priority(), expected, "{sent}");
+        check("", None);
+        check("_SYS_MSG_PRIORITY_\u{1}3\u{2}", Some(3));
+        check("_SYS_MSG_PRIORITY_\u{1}0\u{2}TAGS\u{1}a\u{2}", Some(0));
+        check("_SYS_MSG_PRIORITY_\u{1}-1\u{2}", None);
+        check("_SYS_MSG_PRIORITY_\u{1}high\u{2}", None);
+        for other in ["DELAY\u{1}3", "TIMER_DELAY_MS\u{1}9", "__SHARDINGKEY\u{1}k", "TRAN_MSG\u{1}true"] {
+            check(&format!("_SYS_MSG_PRIORITY_\u{1}3\u{2}{other}\u{2}"), None);
         }
     }
 

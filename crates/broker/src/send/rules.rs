@@ -5,7 +5,7 @@ use crate::topics::TopicConfig;
 use roxmq_protocol::batch::BatchItems;
 use roxmq_protocol::code::response;
 use roxmq_protocol::names;
-use roxmq_protocol::properties::PROPERTIES_BYTES_MAX;
+use roxmq_protocol::properties::{PROPERTIES_BYTES_MAX, name};
 use roxmq_protocol::sys_flag;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_store::QueueId;
@@ -71,6 +71,12 @@ pub(super) fn check_batch(body: &[u8]) -> Result<(), Refusal> {
         let item = item.map_err(|error| illegal(format!("the batch is illegal: {error}")))?;
         if item.body.is_empty() {
             return Err(illegal(format!("the batch is illegal: the body of message {index} is empty")));
+        }
+        // Recovery believes it.
+        if item.properties.contains(name::INNER_MULTI_QUEUE_OFFSET) {
+            return Err(illegal(format!(
+                "the batch is illegal: message {index} has the property INNER_MULTI_QUEUE_OFFSET, which is the broker's to set"
+            )));
         }
     }
     Ok(())
@@ -180,6 +186,14 @@ mod tests {
             // Between two messages is the one place where a batch may end.
             assert_eq!(check_batch(&body[..cut]).is_ok(), cut == batch::ITEM_FIXED_BYTES + 4, "cut at {cut}");
         }
+        let forged = b"INNER_MULTI_QUEUE_OFFSET\x017\x02";
+        let mut with_offset = body.clone();
+        assert!(batch::push(&mut with_offset, 0, b"c", forged));
+        refused(
+            check_batch(&with_offset),
+            response::MESSAGE_ILLEGAL,
+            &["message 2", "INNER_MULTI_QUEUE_OFFSET"],
+        );
         assert!(batch::push(&mut body, 0, b"", b""));
         refused(check_batch(&body), response::MESSAGE_ILLEGAL, &["message 2", "empty"]);
     }

@@ -148,6 +148,7 @@ fn guess_topics(store: &Store, tables: Tables<'_>) -> Result<Vec<String>, StateE
     for topic in store.topics() {
         if *topic == *STATE_TOPIC
             || tables.topics.get(&topic).is_some()
+            || names::is_lmq(&topic)
             || names::check_topic(&topic).is_err()
         {
             continue;

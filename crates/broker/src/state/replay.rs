@@ -119,6 +119,9 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
                 tables.topics.restore_removed(&topic);
                 tables.topics.changed();
             }
+            if at >= from.groups && tables.groups.restore_removed_topic(&topic) {
+                tables.groups.changed();
+            }
             if at >= from.modes {
                 tables.modes.remove_topic(&topic);
             }

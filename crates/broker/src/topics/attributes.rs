@@ -7,6 +7,13 @@ use std::time::Duration;
 /// How many hours the topic keeps its messages; without a positive number as long as the log's files are kept.
 pub(crate) const RESERVE_TIME: &str = "reserve.time";
 
+pub(crate) const MESSAGE_TYPE: &str = "message.type";
+
+/// Whether the topic is a parent of lite topics.
+pub(crate) fn is_lite(attributes: &Attributes) -> bool {
+    attributes.get(MESSAGE_TYPE).is_some_and(|kind| kind == "LITE")
+}
+
 pub(crate) fn reserve_time(attributes: &Attributes) -> Option<Duration> {
     let hours = attributes.get(RESERVE_TIME)?.parse::<i64>().ok()?;
     let seconds = u64::try_from(hours).ok()?.saturating_mul(3600);

@@ -11,7 +11,7 @@ use roxmq_protocol::header::{Encoding, Header};
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::record::Records;
 use roxmq_remoting::{CallError, Client, Connection, Server, ServerOptions};
-use roxmq_store::clock::SystemClock;
+use roxmq_store::clock::{Clock, SystemClock};
 use roxmq_store::files::OsFiles;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -37,6 +37,7 @@ impl NameServers for NoNameServers {
 }
 
 pub struct Node {
+    clock: Arc<dyn Clock>,
     settings: Vec<(String, String)>,
     dir: TempDir,
     broker: Arc<Broker>,
@@ -50,12 +51,17 @@ impl Node {
     }
 
     pub async fn start_with(settings: &[(&str, &str)]) -> Node {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let settings = settings.iter().map(owned).collect();
-        Node::open(settings, TempDir::new().unwrap()).await
+        Node::start_at(Arc::new(SystemClock), settings).await
     }
 
-    async fn open(settings: Vec<(String, String)>, dir: TempDir) -> Node {
+    /// With a clock that the test moves.
+    pub async fn start_at(clock: Arc<dyn Clock>, settings: &[(&str, &str)]) -> Node {
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let settings = settings.iter().map(owned).collect();
+        Node::open(clock, settings, TempDir::new().unwrap()).await
+    }
+
+    async fn open(clock: Arc<dyn Clock>, settings: Vec<(String, String)>, dir: TempDir) -> Node {
         // Small files, so that a test leaves little behind and starts at once.
         let root = dir.path().to_str().unwrap();
         let mut pairs = vec![
@@ -69,7 +75,7 @@ impl Node {
         let (broker, _) = Broker::open(BrokerOptions {
             config: Arc::new(CurrentConfig::new(config)),
             files: Arc::new(OsFiles),
-            clock: Arc::new(SystemClock),
+            clock: Arc::clone(&clock),
             name_servers: Arc::new(NoNameServers),
             advertised: SocketAddr::from(([127, 0, 0, 1], 10911)),
         })
@@ -79,7 +85,7 @@ impl Node {
             ServerOptions { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], ..ServerOptions::default() };
         let server = Server::start(options, Arc::new(BrokerService::new(Arc::clone(&broker)))).await.unwrap();
         let connection = Peer::connect(server.local_addrs()[0]).await;
-        Node { settings, dir, broker, server, connection }
+        Node { clock, settings, dir, broker, server, connection }
     }
 
     pub async fn stop(self) -> TempDir {
@@ -89,9 +95,9 @@ impl Node {
     }
 
     pub async fn restart(self) -> Node {
-        let settings = self.settings.clone();
+        let (clock, settings) = (Arc::clone(&self.clock), self.settings.clone());
         let dir = self.stop().await;
-        Node::open(settings, dir).await
+        Node::open(clock, settings, dir).await
     }
 
     pub fn address(&self) -> SocketAddr {
