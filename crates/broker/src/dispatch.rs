@@ -7,11 +7,11 @@ use crate::assignment::requests as assignment;
 use crate::clients::{heartbeat, inquiries, leaving};
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::{lock_requests, offset_requests, query, send_back};
+use crate::{lock_requests, offset_requests, pop, pull, query, send_back};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
-use roxmq_remoting::Connection;
+use roxmq_remoting::{Connection, Output};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,9 +24,7 @@ pub(crate) enum Handler {
     /// Collected with the other sends of its burst.
     Send,
     /// Answered now, or when there is something to answer with.
-    Pull,
-    /// As a pull.
-    Pop,
+    Waits(fn(&Arc<Broker>, &Arc<Connection>, &Frame<'_>, &mut Output)),
     /// Answered at once: it waits for nothing.
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
@@ -38,14 +36,16 @@ pub(crate) enum Handler {
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, Later, Now, Operator, Pop, Pull, Send};
+    use Handler::{Disk, Later, Now, Operator, Send, Waits};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
         SEND_BATCH_MESSAGE => Send,
-        PULL_MESSAGE => Pull,
-        LITE_PULL_MESSAGE => Pull,
-        POP_MESSAGE => Pop,
+        PULL_MESSAGE => Waits(pull::request),
+        LITE_PULL_MESSAGE => Waits(pull::request),
+        POP_MESSAGE => Waits(pop::request),
+        NOTIFICATION => Waits(pop::notification::request),
+        POLLING_INFO => Now(pop::polling_info::handle),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
 
         QUERY_CONSUMER_OFFSET => Now(offset_requests::query),

@@ -5,6 +5,10 @@
 
 mod admit;
 mod answer;
+mod availability;
+mod deferred;
+pub(crate) mod notification;
+pub(crate) mod polling_info;
 mod try_pop;
 mod waiting;
 
@@ -42,7 +46,7 @@ pub(crate) fn request(
                 if request.deadline <= broker.clock.now() {
                     answer::nothing(broker, &request, response::POLLING_TIMEOUT, output);
                 } else {
-                    waiting::park(broker, request);
+                    broker.pop_waits.park(broker, request);
                 }
             }
         }
@@ -89,7 +93,7 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
         };
         match broker.disk_work.run(work).await {
             Ok(None) => {}
-            Ok(Some(waiting)) => waiting::park(&broker, waiting),
+            Ok(Some(waiting)) => broker.pop_waits.park(&broker, waiting),
             Err(refusal) => connection.respond(opaque, encoding, refusal.into_response()),
         }
         drop(promise);
@@ -100,7 +104,7 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
 fn look(broker: &Arc<Broker>, request: &PopRequest, mode: ReadMode, output: &mut Output) -> Popped {
     // Taken, not borrowed: what is written to the log meanwhile may bring another pop on this thread its message.
     let mut found = FOUND.take();
-    let looked = try_pop::try_pop(broker, request, mode, &mut found);
+    let looked = deferred::busy(broker, || try_pop::try_pop(broker, request, mode, &mut found));
     match &looked {
         Ok(Popped::Found { .. }) => answer::found(request, &found, output),
         Ok(Popped::Nothing | Popped::Cold) => {}

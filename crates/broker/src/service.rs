@@ -4,8 +4,6 @@ use crate::Broker;
 use crate::admin_rights;
 use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
-use crate::pop;
-use crate::pull;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use roxmq_protocol::code::response;
@@ -121,8 +119,7 @@ impl Service for BrokerService {
         session.sends.flush(broker, connection, output);
         match handler {
             Handler::Send => {}
-            Handler::Pull => pull::request(broker, connection, frame, output),
-            Handler::Pop => pop::request(broker, connection, frame, output),
+            Handler::Waits(handle) => handle(broker, connection, frame, output),
             Handler::Now(handle) => {
                 let answer = handle(broker, &Caller { connection }, frame);
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));

@@ -8,6 +8,7 @@ pub mod client;
 pub mod group;
 pub mod namesrv;
 pub mod offset;
+pub mod polling;
 pub mod pop;
 pub mod pull;
 pub mod query;

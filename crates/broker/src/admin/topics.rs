@@ -88,6 +88,8 @@ fn put(broker: &Broker, config: TopicConfig, caller: &Caller<'_>) -> Result<(), 
         return Ok(());
     }
     let topic = broker.topics.put(config)?;
+    // Pops wait for the queues that there were. They ask again.
+    broker.pop_waits.finish_topic(broker, &topic.topic_name);
     tracing::info!(
         topic = topic.topic_name,
         read_queues = topic.read_queue_nums,

@@ -54,19 +54,8 @@ pub(super) fn admit(
     let now = broker.clock.now();
     let born = if header.born_time == 0 { now } else { Millis(header.born_time) };
     check_request(&config, &header, born, now)?;
-    let topic = broker.topics.get(&header.topic).ok_or_else(|| Refusal::topic_missing(&header.topic))?;
-    check_topic(&topic, header.queue_id)?;
-    let group = broker
-        .groups
-        .get_or_create(&header.consumer_group)
-        .ok_or_else(|| Refusal::group_missing(&header.consumer_group))?;
-    if !group.consume_enable {
-        let name = &group.group_name;
-        return Err(Refusal::denied(format!(
-            "subscription group no permission, {name}: its consumeEnable is false"
-        )));
-    }
-    let filter = filter(&header)?;
+    let (topic, group) = target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
+    let filter = filter(header.expression_type.as_deref(), header.expression.as_deref())?;
     Ok(PopRequest {
         group,
         topic,
@@ -85,6 +74,25 @@ pub(super) fn admit(
     })
 }
 
+/// The topic and the group, if the group may get messages of the queue.
+pub(super) fn target(
+    broker: &Broker,
+    topic: &str,
+    queue_id: i32,
+    group: &str,
+) -> Result<(Arc<Topic>, Arc<SubscriptionGroupConfig>), Refusal> {
+    let topic = broker.topics.get(topic).ok_or_else(|| Refusal::topic_missing(topic))?;
+    check_topic(&topic, queue_id)?;
+    let group = broker.groups.get_or_create(group).ok_or_else(|| Refusal::group_missing(group))?;
+    if !group.consume_enable {
+        let name = &group.group_name;
+        return Err(Refusal::denied(format!(
+            "subscription group no permission, {name}: its consumeEnable is false"
+        )));
+    }
+    Ok((topic, group))
+}
+
 /// What the request and the broker's own settings tell.
 fn check_request(
     config: &BrokerConfig,
@@ -99,12 +107,7 @@ fn check_request(
             format!("the broker[{broker}] pop message is timeout too much: its time was up {late_ms} ms ago");
         return Err(Refusal::new(response::POLLING_TIMEOUT, remark));
     }
-    if !perm::is_readable(config.broker_permission) {
-        let permission = config.broker_permission;
-        return Err(Refusal::denied(format!(
-            "the broker[{broker}] pop message is forbidden: brokerPermission is {permission}"
-        )));
-    }
+    check_broker(config, "pop")?;
     let PopHeader { max_msg_nums, invisible_time, poll_time, queue_id, .. } = header;
     if *max_msg_nums > COUNT_MAX {
         return Err(Refusal::invalid(format!(
@@ -133,6 +136,17 @@ fn check_request(
     Ok(())
 }
 
+/// Whether the broker lets anybody do this with messages.
+pub(super) fn check_broker(config: &BrokerConfig, what: &str) -> Result<(), Refusal> {
+    let (broker, permission) = (&config.broker_name, config.broker_permission);
+    if perm::is_readable(permission) {
+        return Ok(());
+    }
+    Err(Refusal::denied(format!(
+        "the broker[{broker}] {what} message is forbidden: brokerPermission is {permission}"
+    )))
+}
+
 pub(super) fn check_invisible_time(invisible_ms: i64) -> Result<(), Refusal> {
     if (1..=INVISIBLE_MS_MAX).contains(&invisible_ms) {
         return Ok(());
@@ -158,9 +172,9 @@ fn check_topic(topic: &Topic, queue_id: i32) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn filter(header: &PopHeader<'_>) -> Result<MessageFilter, Refusal> {
-    let kind = header.expression_type.as_deref().filter(|kind| !kind.is_empty());
-    match header.expression.as_deref() {
+pub(super) fn filter(kind: Option<&str>, expression: Option<&str>) -> Result<MessageFilter, Refusal> {
+    let kind = kind.filter(|kind| !kind.is_empty());
+    match expression {
         None | Some("") => Ok(MessageFilter::All),
         Some(expression) => Ok(MessageFilter::compile(kind, expression)?),
     }

@@ -12,6 +12,7 @@ mod light_queues;
 mod locks;
 mod long_poll;
 mod node;
+mod notification;
 mod offsets;
 mod operators;
 mod pop_waiting;

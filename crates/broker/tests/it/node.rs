@@ -223,21 +223,17 @@ impl Node {
 
     /// Waits until so many pulls are held.
     pub async fn holds(&self, count: usize) {
-        let before = Instant::now();
-        while self.hold_count() != count {
-            assert!(before.elapsed() < PATIENCE, "{} pulls are held, not {count}", self.hold_count());
-            tokio::task::yield_now().await;
-        }
+        until(count, || self.hold_count()).await;
     }
 
     /// Waits until so many pops wait.
     pub async fn pops_wait(&self, count: usize) {
-        let before = Instant::now();
-        while self.broker.waiting_pops() != count {
-            let waiting = self.broker.waiting_pops();
-            assert!(before.elapsed() < PATIENCE, "{waiting} pops wait, not {count}");
-            tokio::task::yield_now().await;
-        }
+        until(count, || self.broker.waiting_pops()).await;
+    }
+
+    /// Waits until so many wait to be notified.
+    pub async fn notifications_wait(&self, count: usize) {
+        until(count, || self.broker.waiting_notifications()).await;
     }
 
     /// The answer to somebody who is not on this host, by what a PROXY header says.
@@ -270,6 +266,15 @@ impl Node {
         stream.read_exact(&mut answer[4..]).await.unwrap();
         let frame = frame::decode(&answer).unwrap();
         read(&frame.header, frame.body)
+    }
+}
+
+/// Waits until so many requests wait.
+async fn until(count: usize, waiting: impl Fn() -> usize) {
+    let before = Instant::now();
+    while waiting() != count {
+        assert!(before.elapsed() < PATIENCE, "{} wait, not {count}", waiting());
+        tokio::task::yield_now().await;
     }
 }
 

@@ -1,0 +1,112 @@
+//! Is there anything for the group (200054)? Answered now if so, else when there is, or at the deadline.
+//!
+//! It takes nothing: whoever asked has to pop what it was told of, and may find that somebody else was faster.
+
+use super::admit;
+use super::availability::Availability;
+use crate::Broker;
+use crate::filter::MessageFilter;
+use crate::group_waits::{GaveUp, Looked, Waiter};
+use crate::groups::SubscriptionGroupConfig;
+use crate::refusal::Refusal;
+use crate::topics::Topic;
+use roxmq_protocol::code::response;
+use roxmq_protocol::command::Command;
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::header::Encoding;
+use roxmq_protocol::request::polling::NotificationHeader;
+use roxmq_remoting::{Connection, Output};
+use roxmq_store::{Millis, QueueId};
+use std::sync::Arc;
+
+pub(crate) struct Notification {
+    pub(super) group: Arc<SubscriptionGroupConfig>,
+    pub(super) topic: Arc<Topic>,
+    /// None for all queues.
+    pub(super) queue_id: Option<QueueId>,
+    pub(super) filter: MessageFilter,
+    pub(super) order: bool,
+    pub(super) attempt_id: Option<Box<str>>,
+    deadline: Millis,
+    connection: Arc<Connection>,
+    opaque: i32,
+    encoding: Encoding,
+}
+
+pub(crate) fn request(
+    broker: &Arc<Broker>,
+    connection: &Arc<Connection>,
+    frame: &Frame<'_>,
+    output: &mut Output,
+) {
+    let request = match admit(broker, connection, frame) {
+        Ok(request) => request,
+        Err(refusal) => return output.reply(&frame.header, refusal.into_response()),
+    };
+    if Availability::of(broker, &request).has_messages() {
+        output.reply(&frame.header, answer(true, false));
+    } else if request.deadline <= broker.clock.now() {
+        output.reply(&frame.header, answer(false, false));
+    } else if !frame.header.is_oneway() {
+        broker.pop_waits.park_notification(broker, Box::new(request));
+    }
+}
+
+fn admit(broker: &Broker, connection: &Arc<Connection>, frame: &Frame<'_>) -> Result<Notification, Refusal> {
+    let header = NotificationHeader::decode(&frame.header.ext)?;
+    admit::check_broker(&broker.config(), "peeking")?;
+    let (topic, group) = admit::target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
+    let filter = admit::filter(header.expression_type.as_deref(), header.expression.as_deref())?;
+    let born = if header.born_time == 0 { broker.clock.now() } else { Millis(header.born_time) };
+    Ok(Notification {
+        group,
+        topic,
+        queue_id: (header.queue_id >= 0).then_some(QueueId(header.queue_id)),
+        filter,
+        order: header.order,
+        attempt_id: header.attempt_id.as_deref().filter(|id| !id.is_empty()).map(Box::from),
+        deadline: Millis(born.0.saturating_add(header.poll_time)),
+        connection: Arc::clone(connection),
+        opaque: frame.header.opaque,
+        encoding: frame.header.encoding,
+    })
+}
+
+fn answer(has_messages: bool, polling_full: bool) -> Command {
+    Command::response(response::SUCCESS).with("hasMsg", has_messages).with("pollingFull", polling_full)
+}
+
+impl Waiter for Notification {
+    fn group(&self) -> &str {
+        &self.group.group_name
+    }
+
+    fn topic(&self) -> &str {
+        &self.topic.topic_name
+    }
+
+    fn queue_id(&self) -> Option<QueueId> {
+        self.queue_id
+    }
+
+    fn deadline(&self) -> Millis {
+        self.deadline
+    }
+
+    fn connection(&self) -> &Arc<Connection> {
+        &self.connection
+    }
+
+    fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self> {
+        if !Availability::of(broker, &self).has_messages() {
+            return Looked::Nothing(self);
+        }
+        self.connection.respond(self.opaque, self.encoding, answer(true, false));
+        // The next is told of the next message: one that was told pops this one.
+        Looked::Answered { more: false }
+    }
+
+    fn give_up(self: Box<Self>, _: &Broker, why: GaveUp) {
+        self.connection.respond(self.opaque, self.encoding, answer(false, why == GaveUp::Full));
+    }
+}
