@@ -6,6 +6,8 @@ use crate::clients::Clients;
 use crate::config::{BrokerConfig, ConfigErrors, CurrentConfig, Update};
 use crate::delay::{DelayLevels, Schedule};
 use crate::disk_work::DiskWork;
+use crate::filter::filter_file::{self, FILTERS_FILE};
+use crate::filter::registered::RegisteredFilters;
 use crate::groups::GroupTable;
 use crate::locks::QueueLocks;
 use crate::losses;
@@ -15,7 +17,7 @@ use crate::pull::{self, Holds};
 use crate::registration::{self, NameServers, Registration, TopicChanges};
 use crate::resets::PendingResets;
 use crate::state::{
-    self, DelayOffsets, LoadError, SnapshotFiles, SnapshotWriter, StateLog, StoreJournal, Tables,
+    self, ConfigFile, DelayOffsets, LoadError, SnapshotFiles, SnapshotWriter, StateLog, StoreJournal, Tables,
 };
 use crate::stats::Stats;
 use crate::topics::TopicTable;
@@ -77,6 +79,9 @@ pub struct Broker {
     pub(crate) offsets: ConsumerOffsets,
     pub(crate) delay_offsets: DelayOffsets,
     pub(crate) clients: Clients,
+    /// The SQL92 filters of consumer groups.
+    pub(crate) filters: RegisteredFilters,
+    pub(crate) filter_file: ConfigFile,
     pub(crate) locks: QueueLocks,
     pub(crate) resets: PendingResets,
     /// The pulls that wait for messages.
@@ -129,7 +134,11 @@ impl Broker {
             delays: &delays,
         };
         let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root);
-        let loaded = state::load(&snapshot_files, &store, tables)?;
+        let mut loaded = state::load(&snapshot_files, &store, tables)?;
+        let filters = RegisteredFilters::default();
+        let filter_file = ConfigFile::new(Arc::clone(&files), &root.join("config"), FILTERS_FILE);
+        let repair = filter_file::load(&filter_file, &filters, clock.now()).map_err(LoadError::from)?;
+        loaded.repairs.extend(repair);
         let snapshots = SnapshotWriter::new(snapshot_files, tables, loaded.versions, loaded.behind);
         snapshots.write(&state_log, &store, tables, state::Which::All, clock.now())?;
         topic_retention.complete();
@@ -150,6 +159,8 @@ impl Broker {
             offsets,
             delay_offsets: delays,
             clients: Clients::default(),
+            filters,
+            filter_file,
             locks: QueueLocks::default(),
             resets: PendingResets::default(),
             holds: Holds::default(),
@@ -181,6 +192,7 @@ impl Broker {
         tasks.spawn(upkeep::log_offsets(Arc::clone(self)));
         tasks.spawn(upkeep::write_definitions(Arc::clone(self)));
         tasks.spawn(upkeep::write_offsets(Arc::clone(self)));
+        tasks.spawn(upkeep::write_filters(Arc::clone(self)));
         tasks.spawn(upkeep::sample_stats(Arc::clone(self)));
         tasks.spawn(upkeep::expire_clients(Arc::clone(self)));
         tasks.spawn(losses::watch(Arc::clone(self)));

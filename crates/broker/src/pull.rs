@@ -8,6 +8,7 @@ mod admit;
 mod answer;
 mod holds;
 mod outcome;
+mod subscription;
 
 use crate::Broker;
 use admit::{Admission, Pull};

@@ -25,6 +25,7 @@ pub use replay::ReplayError;
 pub use writer::WriteError;
 
 pub(crate) use change::{Change, commit_changes};
+pub(crate) use config_file::{ConfigFile, Found};
 pub(crate) use journal::{StateLog, StoreJournal, Turn};
 pub(crate) use load::load;
 pub(crate) use offset_batches::log_offsets;

@@ -2,6 +2,7 @@
 
 use crate::broker::Broker;
 use crate::clients::leaving;
+use crate::filter::filter_file;
 use crate::state::{Which, log_offsets as log_offset_batches};
 use crate::stats::SAMPLE_INTERVAL;
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 /// Changes within this time go to the log, or to the files, together.
 const BATCH_INTERVAL: Duration = Duration::from_millis(200);
+/// How often changed filters are written.
+const FILTER_INTERVAL: Duration = Duration::from_secs(10);
 /// How often somebody looks for clients that fell silent, at most.
 const CLIENT_SCAN_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -48,6 +51,26 @@ pub(crate) async fn write_offsets(broker: Arc<Broker>) {
     loop {
         ticks.tick().await;
         write(&broker, Which::All).await;
+    }
+}
+
+/// The filters of consumer groups into their file.
+pub(crate) async fn write_filters(broker: Arc<Broker>) {
+    loop {
+        sleep(FILTER_INTERVAL).await;
+        broker.filters.forget_dead(broker.clock.now(), broker.config().filter_data_clean_time_span_ms);
+        if broker.filters.is_changed() {
+            let broker = Arc::clone(&broker);
+            if let Err(error) = tokio::task::spawn_blocking(move || save_filters(&broker)).await {
+                tracing::error!(%error, "writing the filters of consumer groups was cut short");
+            }
+        }
+    }
+}
+
+fn save_filters(broker: &Broker) {
+    if let Err(error) = filter_file::save(&broker.filter_file, &broker.filters) {
+        tracing::error!(%error, "the filters of consumer groups could not be written");
     }
 }
 
@@ -104,6 +127,7 @@ pub(crate) fn finish(broker: &Broker) {
     if let Err(error) = broker.snapshots.write(&broker.state_log, &broker.store, tables, Which::All, now) {
         tracing::error!(%error, "the files of config/ could not be written at the stop; the log has what they lack");
     }
+    save_filters(broker);
     if let Err(error) = broker.store.shutdown() {
         tracing::error!(%error, "the store could not be closed properly; the next start recovers it");
     }

@@ -59,6 +59,9 @@ fn consumer_seen(
     };
     create_retry_topic(broker, data, config.retry_queue_nums);
     let (changed, group) = broker.clients.consumer_seen(client, data, announcement, broker.clock.now());
+    if !announcement.without_sub {
+        broker.filters.announce(&group.name, &data.subscription_data_set, broker.clock.now());
+    }
     if changed.rebalance {
         tracing::info!(
             group = %group.name, client_id = client.client_id, peer = %client.channel.remote(),

@@ -1,6 +1,7 @@
 //! What consumers ask about themselves: who is in the group (38), and whether the broker takes their filter (46).
 
 use crate::Broker;
+use crate::filter::{self, MessageFilter};
 use crate::refusal::Refusal;
 use crate::service::Caller;
 use roxmq_protocol::body::check_client::CheckClientRequest;
@@ -22,13 +23,11 @@ pub(crate) fn consumer_ids(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -
 }
 
 /// Consumers with a filter other than by tags ask this before they start.
-pub(crate) fn check_config(_: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
+pub(crate) fn check_config(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
     let request = CheckClientRequest::from_json_bytes(frame.body)?;
-    match request.subscription_data {
-        Some(subscription) if !subscription.is_by_tags() => Err(Refusal::failed(format!(
-            "the subscription of topic {} filters by {}, which this broker does not have yet; subscribe by tags",
-            subscription.topic, subscription.expression_type
-        ))),
-        _ => Ok(Command::response(response::SUCCESS)),
+    if let Some(subscription) = request.subscription_data {
+        filter::check_allowed(&broker.config(), &subscription.expression_type)?;
+        MessageFilter::of(&subscription)?;
     }
+    Ok(Command::response(response::SUCCESS))
 }

@@ -1,6 +1,6 @@
 //! The ways in which clients leave: on their own (35), with their connection, or by falling silent.
 
-use super::notices;
+use super::{ConsumerGroup, notices};
 use crate::Broker;
 use crate::refusal::Refusal;
 use crate::service::Caller;
@@ -25,7 +25,7 @@ pub(crate) fn unregister(
         && let Some(group) = broker.clients.consumer_leaves(&name, caller.connection)
     {
         tracing::info!(group = %group.name, client_id = %header.client_id, "a consumer left");
-        notices::members_changed(broker, &group);
+        left(broker, &group);
     }
     Ok(Command::response(response::SUCCESS))
 }
@@ -34,7 +34,7 @@ pub(crate) fn unregister(
 pub(crate) fn disconnected(broker: &Broker, connection: &Arc<Connection>) {
     for group in broker.clients.disconnect(connection) {
         tracing::info!(group = %group.name, peer = %connection.remote(), "the connection of a consumer closed");
-        notices::members_changed(broker, &group);
+        left(broker, &group);
     }
 }
 
@@ -46,11 +46,19 @@ pub(crate) fn expire(broker: &Broker) {
     let (groups, connections) = broker.clients.expire(now, timeout_ms);
     for group in groups {
         tracing::warn!(group = %group.name, timeout_ms, "consumers of the group sent no heartbeat in time");
-        notices::members_changed(broker, &group);
+        left(broker, &group);
     }
     for connection in connections {
         tracing::warn!(peer = %connection.remote(), timeout_ms, "closing a connection without heartbeats");
         connection.close();
     }
     broker.locks.expire(now);
+}
+
+/// The group has lost a member.
+fn left(broker: &Broker, group: &ConsumerGroup) {
+    if group.members.is_empty() {
+        broker.filters.group_left(&group.name, broker.clock.now());
+    }
+    notices::members_changed(broker, group);
 }

@@ -187,7 +187,6 @@ pub(super) const ACCEPTED: &[(&str, &str)] = &[
     ("fetchNameSrvAddrByDnsLookup", "false"),
     ("fetchNamesrvAddrByAddressServer", "false"),
     ("fetchNamesrvAddrInterval", "10000"),
-    ("filterDataCleanTimeSpan", "86400000"),
     ("flushCommitLogLeastPages", "4"),
     ("flushCommitLogThoroughInterval", "10000"),
     ("flushCommitLogTimed", "true"),

@@ -111,8 +111,11 @@ keys! {
     long_polling_enable / "longPollingEnable": bool = true, AtOnce;
     short_polling_time_ms / "shortPollingTimeMills": u64 = 1000, AtOnce;
     lite_pull_message_enable / "litePullMessageEnable": bool = true, AtOnce;
-    /// SQL92 filters.
-    enable_property_filter / "enablePropertyFilter": bool = false, AtOnce;
+    /// SQL92 filters. The Java server has them off by default, and many a first consumer fails by that.
+    enable_property_filter / "enablePropertyFilter": bool = true, AtOnce;
+    /// How long the filters of a group are kept that has left.
+    filter_data_clean_time_span_ms / "filterDataCleanTimeSpan": u64 = 86_400_000, AtOnce;
+    /// Whether a subscription of a retry topic by SQL92 means the group's filters of the topics that failed.
     filter_support_retry / "filterSupportRetry": bool = false, AtOnce;
     slave_read_enable / "slaveReadEnable": bool = false, AtOnce;
     max_transfer_count_on_message_in_memory / "maxTransferCountOnMessageInMemory": usize = 32, AtOnce;

@@ -1,6 +1,6 @@
 //! Whether a consumer may pull, and what it gets to see. The order of the rules is that of the Java server.
 
-use super::QueueKey;
+use super::{QueueKey, subscription};
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::filter::MessageFilter;
@@ -10,12 +10,10 @@ use crate::refusal::Refusal;
 use crate::stats::GroupStats;
 use crate::topics::Topic;
 use roxmq_protocol::code::request::LITE_PULL_MESSAGE;
-use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::ext::FieldError;
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::request::pull::PullHeader;
-use roxmq_protocol::subscription::{EXPRESSION_TAG, SUB_ALL};
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::sys_flag::pull as flag;
 use roxmq_store::read::ReadLimits;
@@ -65,7 +63,7 @@ pub(super) enum Admission {
 
 /// Which prohibition it was, for clients that tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forbidden {
+pub(super) enum Forbidden {
     Broker = 1,
     Group = 2,
     Topic = 3,
@@ -80,7 +78,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    fn forbidden(what: Forbidden, remark: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+    pub(super) fn forbidden(what: Forbidden, remark: impl Into<std::borrow::Cow<'static, str>>) -> Self {
         Refused { refusal: Refusal::denied(remark), forbidden: Some(what) }
     }
 
@@ -115,7 +113,7 @@ pub(super) fn admit(broker: &Broker, frame: &Frame<'_>) -> Result<Admission, Ref
     check_topic(&topic)?;
     check_numbers(&header, topic.read_queue_nums)?;
     lmq::check_room(broker, &config, &header.topic)?;
-    let filter = filter(broker, &header, &group)?;
+    let filter = subscription::filter(broker, &config, &header, &group)?;
     let queue_id = QueueId(header.queue_id);
     // The Go pull consumer asks for 0 messages and means as many as there may be.
     let wanted = match header.max_msg_nums {
@@ -222,54 +220,10 @@ fn suspend_ms(config: &BrokerConfig, header: &PullHeader<'_>) -> Option<i64> {
     })
 }
 
-/// The subscription of the request if it says that this counts, else that of the group's heartbeats.
-fn filter(
-    broker: &Broker,
-    header: &PullHeader<'_>,
-    group: &SubscriptionGroupConfig,
-) -> Result<MessageFilter, Refused> {
-    if header.sys_flag & flag::SUBSCRIPTION != 0 {
-        return requested_filter(header);
-    }
-    let (name, topic) = (&*header.consumer_group, &*header.topic);
-    let not_there = |what: String| Refusal::new(response::SUBSCRIPTION_NOT_EXIST, what);
-    let online = broker.clients.consumer_group(name).ok_or_else(|| {
-        not_there(format!("the consumer's group info not exist: no member of {name} is online"))
-    })?;
-    if !group.consume_broadcast_enable && online.info.is_broadcasting() {
-        let remark = format!("the consumer group[{name}] can not consume by broadcast way");
-        return Err(Refused::forbidden(Forbidden::Broadcast, remark));
-    }
-    const READ_BIT: i32 = 1 << 2;
-    if broker.groups.forbidden(name, topic) & READ_BIT != 0 {
-        let remark = format!("the consumer group[{name}] is forbidden for topic[{topic}]");
-        return Err(Refused::forbidden(Forbidden::Subscription, remark));
-    }
-    let subscription = online.info.subscription(topic).ok_or_else(|| {
-        not_there(format!("the consumer's subscription not exist: {name} doesn't subscribe to {topic}"))
-    })?;
-    if subscription.sub_version < header.sub_version {
-        let remark = format!(
-            "the consumer's subscription not latest: known is version {}, asked for is {}",
-            subscription.sub_version, header.sub_version
-        );
-        return Err(Refusal::new(response::SUBSCRIPTION_NOT_LATEST, remark).into());
-    }
-    Ok(MessageFilter::of(subscription).map_err(Refusal::from)?)
-}
-
-fn requested_filter(header: &PullHeader<'_>) -> Result<MessageFilter, Refused> {
-    let expression = header.subscription.as_deref().unwrap_or_default();
-    let kind = header.expression_type.as_deref().filter(|kind| !kind.is_empty());
-    if (expression.is_empty() || expression == SUB_ALL) && kind.is_none_or(|kind| kind == EXPRESSION_TAG) {
-        return Ok(MessageFilter::All);
-    }
-    Ok(MessageFilter::compile(kind, expression).map_err(Refusal::from)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use roxmq_protocol::code::response;
 
     fn header(change: impl FnOnce(&mut PullHeader<'static>)) -> PullHeader<'static> {
         let mut header = PullHeader {
@@ -312,28 +266,6 @@ mod tests {
             (header.suspend_timeout_millis, header.sys_flag) = (-1, 0);
         });
         assert_eq!(check_numbers(&legal, 4), Ok(()));
-    }
-
-    #[test]
-    fn the_requests_own_subscription() {
-        let check =
-            |expression: Option<&'static str>, kind: Option<&'static str>, expected: Result<usize, i32>| {
-                let filter = requested_filter(&header(|header| {
-                    header.subscription = expression.map(Into::into);
-                    header.expression_type = kind.map(Into::into);
-                }));
-                let found = match filter {
-                    Ok(MessageFilter::All) => Ok(0),
-                    Ok(MessageFilter::Tags(_)) => Ok(1),
-                    Err(refused) => Err(refused.refusal.code),
-                };
-                assert_eq!(found, expected, "{expression:?} {kind:?}");
-            };
-        check(None, None, Ok(0));
-        check(Some("*"), Some("TAG"), Ok(0));
-        check(Some("a || b"), Some("TAG"), Ok(1));
-        check(Some("||"), None, Err(response::SUBSCRIPTION_PARSE_FAILED));
-        check(Some(" "), Some("SQL92"), Err(response::SUBSCRIPTION_PARSE_FAILED));
     }
 
     #[test]

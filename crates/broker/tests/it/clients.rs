@@ -261,7 +261,7 @@ async fn a_group_that_may_not_be_made_is_passed_over() {
 }
 
 #[tokio::test]
-async fn only_filters_by_tags_are_taken_yet() {
+async fn a_filter_is_checked_before_its_consumer_starts() {
     let node = Node::start().await;
     let check = async |text: &str, code: i32, words: &[&str]| {
         let request = Command::request(request::CHECK_CLIENT_CONFIG).body(text.to_owned());
@@ -270,7 +270,19 @@ async fn only_filters_by_tags_are_taken_yet() {
     let tags = r#"{"clientId":"a","group":"g","subscriptionData":{"topic":"T","subString":"a","expressionType":"TAG"}}"#;
     check(tags, response::SUCCESS, &[]).await;
     check(r#"{"clientId":"a","group":"g"}"#, response::SUCCESS, &[]).await;
-    check(&tags.replace("TAG", "SQL92"), response::SYSTEM_ERROR, &["SQL92", "T"]).await;
+    let sql = tags.replace("TAG", "SQL92");
+    let wrong = sql.replace(r#""subString":"a""#, r#""subString":"a > 1 AND 5""#);
+    check(&wrong, response::SUBSCRIPTION_PARSE_FAILED, &["neither true nor false", "character 11"]).await;
+    let good = sql.replace(r#""subString":"a""#, r#""subString":"a > 1""#);
+    check(&good, response::SUCCESS, &[]).await;
+    check(&good.replace("SQL92", "XPATH"), response::SUBSCRIPTION_PARSE_FAILED, &["XPATH", "SQL92"]).await;
     check("", response::SYSTEM_ERROR, &["body"]).await;
+    node.stop().await;
+
+    let node = Node::start_with(&[("enablePropertyFilter", "false")]).await;
+    let request = |text: String| Command::request(request::CHECK_CLIENT_CONFIG).body(text);
+    let answer = node.call(request(good)).await;
+    assert_code(&answer, response::SYSTEM_ERROR, &["SQL92", "enablePropertyFilter is false"]);
+    assert_code(&node.call(request(tags.to_owned())).await, response::SUCCESS, &[]);
     node.stop().await;
 }

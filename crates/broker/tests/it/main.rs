@@ -7,6 +7,7 @@ mod bad_input;
 mod batch;
 mod clients;
 mod delay;
+mod filter;
 mod groups;
 mod light_queues;
 mod locks;

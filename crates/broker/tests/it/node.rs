@@ -61,6 +61,11 @@ impl Node {
         Node::open(clock, settings, TempDir::new().unwrap()).await
     }
 
+    /// Over the store of another node.
+    pub async fn start_in(dir: TempDir) -> Node {
+        Node::open(Arc::new(SystemClock), Vec::new(), dir).await
+    }
+
     async fn open(clock: Arc<dyn Clock>, settings: Vec<(String, String)>, dir: TempDir) -> Node {
         // Small files, so that a test leaves little behind and starts at once.
         let root = dir.path().to_str().unwrap();

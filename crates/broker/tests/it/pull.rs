@@ -129,8 +129,8 @@ async fn refusals_in_their_order() {
     check(pull("bad group", "T", 0, 0), response::SUBSCRIPTION_GROUP_NOT_EXIST, None, &["bad group"]).await;
     check(pull("", "T", 0, 0), response::SUBSCRIPTION_GROUP_NOT_EXIST, None, &[]).await;
     check(change(good(), "subscription", "||"), response::SUBSCRIPTION_PARSE_FAILED, None, &["||"]).await;
-    let sql = change(good(), "subscription", "a > 1").with("expressionType", "SQL92");
-    check(sql, response::SYSTEM_ERROR, None, &["SQL92"]).await;
+    let sql = change(good(), "subscription", "a > ").with("expressionType", "SQL92");
+    check(sql, response::SUBSCRIPTION_PARSE_FAILED, None, &["SQL92", "character 5"]).await;
     check(change(good(), "sysFlag", 0), response::SUBSCRIPTION_NOT_EXIST, None, &["group info not exist"])
         .await;
     check(without(good(), "queueOffset"), response::SYSTEM_ERROR, None, &["queueOffset"]).await;
