@@ -1,6 +1,7 @@
 //! A request or a response that owns its parts: what clients send and what is not on the hot path.
 
 use crate::ext::ExtFields;
+use crate::frame::Frame;
 use crate::header::{
     Encoding, FLAG_ONEWAY, FLAG_RESPONSE, Header, can_encode_binary, encode_binary, encode_json,
 };
@@ -91,6 +92,21 @@ impl Command {
 
     pub fn is_oneway(&self) -> bool {
         self.flag & FLAG_ONEWAY != 0
+    }
+
+    /// The command as its receiver sees it, for one in the same process: no bytes are made on the way.
+    pub fn as_frame(&self, encoding: Encoding) -> Frame<'_> {
+        let header = Header {
+            code: self.code,
+            language: self.language,
+            version: self.version,
+            opaque: self.opaque,
+            flag: self.flag,
+            remark: self.remark.as_deref().map(Text::plain),
+            ext: self.ext_fields(),
+            encoding,
+        };
+        Frame { header, body: &self.body }
     }
 
     /// The parts of a frame, copied out of the buffer it was read into.

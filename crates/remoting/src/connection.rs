@@ -1,6 +1,6 @@
 //! One connection, as others see it: where it comes from, and a way to send to it.
 
-use crate::calls::Calls;
+use crate::calls::{Call, Calls};
 use crate::output::Output;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
@@ -170,7 +170,7 @@ impl Connection {
 
     /// Sends a request under an opaque of its own and waits for the answer.
     pub async fn call(&self, mut request: Command, timeout: Duration) -> Result<Command, CallError> {
-        let mut call = self.calls.begin()?;
+        let mut call = self.begin_call()?;
         request.opaque = call.opaque;
         self.enqueue(|queued| queued.push(&request, Encoding::Json));
         match tokio::time::timeout(timeout, &mut call.answer).await {
@@ -178,6 +178,11 @@ impl Connection {
             Ok(Err(_)) => Err(CallError::Closed),
             Err(_) => Err(CallError::Timeout(timeout)),
         }
+    }
+
+    /// A call whose request is sent by whoever begins it.
+    pub(crate) fn begin_call(&self) -> Result<Call<'_>, CallError> {
+        self.calls.begin()
     }
 
     /// Says that an answer comes later.
@@ -244,14 +249,16 @@ impl Connection {
 
     /// For the connection's task: hands an answer to the call that waits for it.
     pub(crate) fn complete(&self, frame: &Frame<'_>) {
-        match self.calls.take(frame.header.opaque) {
+        self.complete_with(frame.header.opaque, || Command::from_frame(&frame.header, frame.body));
+    }
+
+    pub(crate) fn complete_with(&self, opaque: i32, answer: impl FnOnce() -> Command) {
+        match self.calls.take(opaque) {
             // It may have timed out this moment; then the answer is late, as below.
-            Some(call) => drop(call.send(Command::from_frame(&frame.header, frame.body))),
-            None => tracing::debug!(
-                remote = %self.ends.remote,
-                opaque = frame.header.opaque,
-                "an answer came that no call waits for",
-            ),
+            Some(call) => drop(call.send(answer())),
+            None => {
+                tracing::debug!(remote = %self.ends.remote, opaque, "an answer came that no call waits for");
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::options::Readiness;
 use crate::server::{Phase, reached};
 use http_body_util::{Empty, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -60,25 +60,35 @@ pub(crate) struct UnimplementedGrpc;
 
 impl Http2 for UnimplementedGrpc {
     fn serve(&self, connection: HttpConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(async move {
-            let mut shutdown = pin!(connection.shutdown());
-            let mut served = pin!(
-                hyper::server::conn::http2::Builder::new(TokioExecutor::new())
-                    .timer(TokioTimer::new())
-                    .keep_alive_interval(PING_INTERVAL)
-                    .max_concurrent_streams(CONCURRENT_STREAMS_MAX)
-                    .serve_connection(TokioIo::new(connection.stream), service_fn(unimplemented_grpc))
-            );
-            let result = tokio::select! {
-                result = &mut served => result,
-                () = &mut shutdown => {
-                    served.as_mut().graceful_shutdown();
-                    served.await
-                }
-            };
-            log_end(connection.remote, result);
-        })
+        Box::pin(serve_http2(connection, CONCURRENT_STREAMS_MAX, service_fn(unimplemented_grpc)))
     }
+}
+
+/// Serves one HTTP/2 connection. At a shutdown calls that have begun are finished.
+pub async fn serve_http2<S, B>(connection: HttpConnection, concurrent_streams_max: u32, service: S)
+where
+    S: hyper::service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S::Future: Send + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut shutdown = pin!(connection.shutdown());
+    let mut served = pin!(
+        hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_INTERVAL)
+            .max_concurrent_streams(concurrent_streams_max)
+            .serve_connection(TokioIo::new(connection.stream), service)
+    );
+    let result = tokio::select! {
+        result = &mut served => result,
+        () = &mut shutdown => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    log_end(connection.remote, result);
 }
 
 async fn unimplemented_grpc(_: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {

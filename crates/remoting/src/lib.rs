@@ -10,6 +10,7 @@ mod driver;
 mod greeting;
 pub mod http;
 mod incoming;
+pub mod local;
 pub mod options;
 pub mod output;
 mod proxy_protocol;
@@ -23,7 +24,8 @@ pub mod tls;
 
 pub use client::{Client, ClientOptions};
 pub use connection::{CallError, Connection, LateAnswer};
-pub use http::{Http2, HttpConnection};
+pub use http::{Http2, HttpConnection, serve_http2};
+pub use local::{LocalConnection, LocalEnds};
 pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;
 pub use server::{Server, StartError};

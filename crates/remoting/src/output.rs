@@ -5,6 +5,7 @@
 
 use bytes::{Buf, Bytes};
 use roxmq_protocol::command::Command;
+use roxmq_protocol::frame::{self, FrameError};
 use roxmq_protocol::header::{Encoding, FLAG_RESPONSE, Header};
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -159,6 +160,40 @@ impl Output {
         }
     }
 
+    /// Reads what was to be sent, for a peer in this process. Bodies share their bytes.
+    pub(crate) fn for_each_frame(self, mut with: impl FnMut(Command)) -> Result<(), FrameError> {
+        let mut rest = self.into_bytes();
+        while let Some(length) = frame::length(&rest)? {
+            if rest.len() < length {
+                break;
+            }
+            let whole = rest.split_to(length);
+            let command = frame::read(&whole, |frame| {
+                let body = whole.slice_ref(frame.body);
+                Command { body, ..Command::from_frame(&frame.header, &[]) }
+            })?;
+            with(command);
+        }
+        Ok(())
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.inserts.is_empty() {
+            let mut bytes = Bytes::from(self.buffer);
+            bytes.advance(self.sent);
+            return bytes;
+        }
+        let mut bytes = Vec::with_capacity(self.len());
+        let mut from = self.sent;
+        for insert in &self.inserts {
+            bytes.extend_from_slice(&self.buffer[from..insert.at]);
+            bytes.extend_from_slice(&insert.bytes);
+            from = insert.at;
+        }
+        bytes.extend_from_slice(&self.buffer[from..]);
+        Bytes::from(bytes)
+    }
+
     /// How much memory the buffer keeps, used or not.
     pub(crate) fn capacity(&self) -> usize {
         self.buffer.capacity()
@@ -226,6 +261,23 @@ mod tests {
             expected.extend_from_slice(&more[sent..]);
             first.append(second);
             assert!(sent_in_steps(first, 5000, 8) == expected, "sent {sent}");
+        }
+    }
+
+    #[test]
+    fn frames_read_back_whether_their_bodies_were_copied_or_not() {
+        let bodies = [0, 1, UNCOPIED_BYTES_MIN - 1, UNCOPIED_BYTES_MIN, 100_000, 3];
+        let mut output = Output::default();
+        for (opaque, length) in bodies.iter().enumerate() {
+            let mut command = Command::response(0).body(vec![opaque as u8; *length]);
+            command.opaque = opaque as i32;
+            output.push(&command, Encoding::Binary);
+        }
+        let mut read = Vec::new();
+        output.for_each_frame(|frame| read.push(frame)).expect("all of it is frames");
+        assert_eq!(read.len(), bodies.len());
+        for (opaque, (frame, length)) in read.iter().zip(bodies).enumerate() {
+            assert_eq!((frame.opaque, &frame.body[..]), (opaque as i32, &vec![opaque as u8; length][..]));
         }
     }
 

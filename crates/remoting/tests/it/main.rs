@@ -6,6 +6,7 @@ mod calls;
 mod frames;
 mod http;
 mod limits;
+mod local;
 mod proxy;
 mod shutdown;
 mod support;
