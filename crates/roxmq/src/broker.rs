@@ -1,9 +1,10 @@
 //! `roxmq broker`: a broker alone, which registers with name servers elsewhere.
 
-use crate::node::{self, Banner, BrokerNode, StopSignals};
+use crate::node::{self, Banner, BrokerIdentity, BrokerNode, Gateway, StopSignals};
 use crate::settings::{Settings, set_default};
 use anyhow::bail;
 use clap::Args;
+use roxmq_proxy::ProxyConfig;
 use roxmq_remoting::ServerOptions;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,14 +31,20 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         set_default(&mut pairs, "namesrvAddr", addrs);
     }
     let options = node::server_options(&pairs)?;
+    let proxy = node::proxy_config(arguments.settings.proxy_file())?;
     let node = BrokerNode::new(crate::settings::broker_config(pairs, arguments.settings.file())?)?;
     if node.config.namesrv_addr.is_empty() {
         bail!("a broker needs name servers: give -n HOST:PORT, or set namesrvAddr or NAMESRV_ADDR");
     }
-    node::runtime()?.block_on(serve(node, options, started))
+    node::runtime()?.block_on(serve(node, options, proxy, started))
 }
 
-async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+async fn serve(
+    node: BrokerNode,
+    mut options: ServerOptions,
+    proxy: ProxyConfig,
+    started: Instant,
+) -> anyhow::Result<ExitCode> {
     let signals = StopSignals::listen()?;
     let ports = node.ports()?;
     let (bind, root) = (node.bind, node.config.store_root());
@@ -45,13 +52,15 @@ async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> an
     banner.row("broker", format!("{} of {}", node.config.broker_name, node.config.broker_cluster_name));
     banner.row("name servers", node.config.namesrv_addr.clone());
     banner.reach(node.advertised);
+    let identity = BrokerIdentity::of(&node);
     let (broker, report) = node.open()?;
     let service = Arc::new(node::service(&broker));
+    let gateway = Gateway::start(proxy, &identity, &service, &mut options).await?;
     let server = node::serve_broker(options, bind, &ports, service, &broker).await?;
     banner.store(&root, &report.store);
     banner.print("The broker", started.elapsed());
 
     signals.wait().await;
-    node::stop(server, Some(broker)).await;
+    node::stop(server, Some((broker, gateway))).await;
     Ok(ExitCode::SUCCESS)
 }

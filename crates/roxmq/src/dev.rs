@@ -4,6 +4,7 @@ use crate::node::{self, BrokerNode, StopSignals, Whole};
 use crate::settings::{Settings, set_default};
 use anyhow::Context;
 use clap::Args;
+use roxmq_proxy::ProxyConfig;
 use roxmq_remoting::ServerOptions;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::ExitCode;
@@ -37,15 +38,21 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     set_default(&mut pairs, "maxHashSlotNum", 50_000);
     set_default(&mut pairs, "maxIndexNum", 200_000);
     let options = node::server_options(&pairs)?;
+    let proxy = node::proxy_config(arguments.settings.proxy_file())?;
     let mut node = BrokerNode::new(crate::settings::broker_config(pairs, None)?)?;
     node.config.namesrv_addr = SocketAddr::new(node.bind, port).to_string();
-    node::runtime()?.block_on(serve(node, options, started))
+    node::runtime()?.block_on(serve(node, options, proxy, started))
 }
 
-async fn serve(node: BrokerNode, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {
+async fn serve(
+    node: BrokerNode,
+    options: ServerOptions,
+    proxy: ProxyConfig,
+    started: Instant,
+) -> anyhow::Result<ExitCode> {
     let signals = StopSignals::listen()?;
     let (addr, port) = (node.advertised.addr, node.config.listen_port);
-    let whole = Whole::start(node, options, &[port], port).await?;
+    let whole = Whole::start(node, options, proxy, &[port], port).await?;
     println!("ready {addr} ({:.0} ms)", started.elapsed().as_secs_f64() * 1000.0);
 
     signals.wait().await;

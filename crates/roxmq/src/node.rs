@@ -3,11 +3,13 @@
 mod addresses;
 mod banner;
 mod combined;
+mod gateway;
 mod transport;
 mod whole;
 
 pub use addresses::Advertised;
 pub use banner::Banner;
+pub use gateway::{BrokerIdentity, Gateway, proxy_config};
 pub use transport::server_options;
 pub use whole::Whole;
 
@@ -132,13 +134,14 @@ impl StopSignals {
 
 /// Stops in order: no new connections, the broker leaves the name servers and answers who waits, what is in flight
 /// is finished, connections close, the store closes.
-pub async fn stop(server: Server, broker: Option<Arc<Broker>>) {
+pub async fn stop(server: Server, serving: Option<(Arc<Broker>, Gateway)>) {
     server.stop_accepting();
-    if let Some(broker) = &broker {
+    if let Some((broker, _)) = &serving {
         broker.leave().await;
     }
     server.shutdown(STOP_GRACE).await;
-    if let Some(broker) = broker {
+    if let Some((broker, gateway)) = serving {
+        gateway.stop();
         broker.shutdown().await;
     }
 }

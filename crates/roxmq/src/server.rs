@@ -3,6 +3,7 @@
 use crate::node::{self, Banner, BrokerNode, StopSignals, Whole};
 use crate::settings::{Settings, set_default};
 use clap::Args;
+use roxmq_proxy::ProxyConfig;
 use roxmq_remoting::ServerOptions;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -31,18 +32,20 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     set_default(&mut pairs, "storePathRootDir", crate::settings::home()?.join("roxmq-store").display());
     set_default(&mut pairs, "brokerName", "broker-a");
     let options = node::server_options(&pairs)?;
-    let grpc_port = crate::settings::port(&pairs, "grpcServerPort", 8081)?;
+    let proxy = node::proxy_config(arguments.settings.proxy_file())?;
+    let grpc_port = crate::settings::port(&pairs, "grpcServerPort", proxy.grpc_server_port)?;
     let mut broker = BrokerNode::new(crate::settings::broker_config(pairs, arguments.settings.file())?)?;
     let [port, fast_port] = broker.ports()?;
     let ports = [arguments.namesrv_port, port, fast_port, grpc_port];
     // The broker tells its own name server as it would tell any other: over a socket.
     broker.config.namesrv_addr = SocketAddr::new(reachable(broker.bind), arguments.namesrv_port).to_string();
-    node::runtime()?.block_on(serve(broker, options, &ports, started))
+    node::runtime()?.block_on(serve(broker, options, proxy, &ports, started))
 }
 
 async fn serve(
     node: BrokerNode,
     options: ServerOptions,
+    proxy: ProxyConfig,
     ports: &[u16],
     started: Instant,
 ) -> anyhow::Result<ExitCode> {
@@ -54,7 +57,7 @@ async fn serve(
     banner.row("broker", format!("{} of {}", node.config.broker_name, node.config.broker_cluster_name));
     banner.row("ports", format!("{shown}, each for every protocol"));
     banner.reach(node.advertised);
-    let whole = Whole::start(node, options, ports, ports[0]).await?;
+    let whole = Whole::start(node, options, proxy, ports, ports[0]).await?;
     banner.store(&root, &whole.report.store);
     banner.print("RoxMQ", started.elapsed());
 

@@ -15,6 +15,9 @@ pub struct Settings {
     /// A configuration key, over what the file says; may be given many times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// The Java proxy's configuration (rmq-proxy.json), for what its keys say of gRPC.
+    #[arg(long = "proxy-config", value_name = "FILE")]
+    proxy_config: Option<PathBuf>,
 }
 
 impl Settings {
@@ -36,6 +39,10 @@ impl Settings {
 
     pub fn file(&self) -> Option<&PathBuf> {
         self.config.as_ref()
+    }
+
+    pub fn proxy_file(&self) -> Option<&Path> {
+        self.proxy_config.as_deref()
     }
 }
 

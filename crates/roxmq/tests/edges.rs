@@ -9,8 +9,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["protocol"]),
     ("namesrv", &["protocol", "remoting"]),
     ("broker", &["protocol", "remoting", "store"]),
+    ("proxy", &["protocol", "remoting"]),
     ("testkit", &["store"]),
-    ("roxmq", &["broker", "namesrv", "protocol", "remoting", "store"]),
+    ("roxmq", &["broker", "namesrv", "protocol", "proxy", "remoting", "store"]),
 ];
 
 #[test]

@@ -1,8 +1,9 @@
 //! Name server and broker in one process, on the same ports.
 
-use super::{BrokerNode, Combined, DialledAddress, serve_broker, service, stop};
+use super::{BrokerIdentity, BrokerNode, Combined, DialledAddress, Gateway, serve_broker, service, stop};
 use roxmq_broker::{Broker, StartReport};
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
+use roxmq_proxy::ProxyConfig;
 use roxmq_remoting::{Server, ServerOptions};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
@@ -12,6 +13,7 @@ pub struct Whole {
     namesrv: Arc<Namesrv>,
     maintenance: JoinHandle<()>,
     broker: Arc<Broker>,
+    gateway: Gateway,
     pub report: StartReport,
 }
 
@@ -20,7 +22,8 @@ impl Whole {
     /// server shows as its own.
     pub async fn start(
         node: BrokerNode,
-        options: ServerOptions,
+        mut options: ServerOptions,
+        proxy: ProxyConfig,
         ports: &[u16],
         namesrv_port: u16,
     ) -> anyhow::Result<Whole> {
@@ -29,16 +32,17 @@ impl Whole {
         namesrv_config.remote_admin_enable = node.config.remote_admin_enable;
         let addresses = Arc::new(DialledAddress { own: node.advertised });
         let namesrv = Namesrv::with_addresses(namesrv_config, addresses)?;
-        let bind = node.bind;
+        let (bind, identity) = (node.bind, BrokerIdentity::of(&node));
         let (broker, report) = node.open()?;
-        let combined = Combined { namesrv: Arc::clone(&namesrv), broker: service(&broker) };
-        let server = serve_broker(options, bind, ports, Arc::new(combined), &broker).await?;
+        let combined = Arc::new(Combined { namesrv: Arc::clone(&namesrv), broker: service(&broker) });
+        let gateway = Gateway::start(proxy, &identity, &combined, &mut options).await?;
+        let server = serve_broker(options, bind, ports, combined, &broker).await?;
         let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
-        Ok(Whole { server, namesrv, maintenance, broker, report })
+        Ok(Whole { server, namesrv, maintenance, broker, gateway, report })
     }
 
     pub async fn stop(self) -> anyhow::Result<()> {
-        stop(self.server, Some(self.broker)).await;
+        stop(self.server, Some((self.broker, self.gateway))).await;
         self.namesrv.shutdown();
         Ok(self.maintenance.await?)
     }

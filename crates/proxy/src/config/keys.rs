@@ -1,0 +1,145 @@
+//! The keys of `rmq-proxy.json`, with the Java server's names.
+
+use super::ProxyConfig;
+use roxmq_protocol::json::{Fields, FromJson, JsonError, Value};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    #[error("the proxy's configuration is not JSON: {0}")]
+    Json(JsonError),
+    #[error("the proxy's configuration is no JSON object")]
+    NoObject,
+    #[error("a key of the proxy's configuration is wrong: {0}")]
+    Value(#[from] JsonError),
+    #[error("{key} of the proxy's configuration is {value}, which is out of range")]
+    Range { key: &'static str, value: i64 },
+}
+
+/// A type that a key can have.
+trait KeyType: Sized {
+    fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError>;
+}
+
+impl KeyType for String {
+    fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
+        Ok(object.field(key)?)
+    }
+}
+
+impl KeyType for bool {
+    fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
+        Ok(object.field(key)?)
+    }
+}
+
+impl KeyType for f32 {
+    fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
+        Ok(object.field::<f64>(key)?.map(|value| value as f32))
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {
+        $(impl KeyType for $type {
+            fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
+                let value: Option<i64> = object.field(key)?;
+                let ranged = value.map(|value| value.try_into().map_err(|_| ConfigError::Range { key, value }));
+                ranged.transpose()
+            }
+        })*
+    };
+}
+
+integers!(u16 u32 u64 usize i32 i64);
+
+/// For each key its field; the other keys of the file are for other parts of the server, or for none.
+macro_rules! keys {
+    ($($name:literal $field:ident,)*) => {
+        impl ProxyConfig {
+            /// Reads the file's text. Keys that aren't there keep their defaults.
+            pub fn from_json(text: &[u8]) -> Result<Self, ConfigError> {
+                let object = Value::from_json_bytes(text).map_err(ConfigError::Json)?;
+                if !object.is_object() {
+                    return Err(ConfigError::NoObject);
+                }
+                let mut config = ProxyConfig::default();
+                $(if let Some(value) = KeyType::read(&object, $name)? {
+                    config.$field = value;
+                })*
+                Ok(config)
+            }
+        }
+    };
+}
+
+keys! {
+    "rocketMQClusterName" cluster_name,
+    "namesrvAddr" namesrv_addr,
+    "grpcServerPort" grpc_server_port,
+    "remotingListenPort" remoting_listen_port,
+    "grpcMaxInboundMessageSize" inbound_message_bytes_max,
+    "grpcMaxConcurrentCallsPerConnection" concurrent_calls_max,
+    "channelExpiredTimeout" client_expiry_ms,
+    "maxMessageSize" body_bytes_max,
+    "enableMessageBodyEmptyCheck" refuse_empty_body,
+    "userPropertyMaxNum" user_properties_max,
+    "maxUserPropertySize" user_property_bytes_max,
+    "maxMessageGroupSize" message_group_bytes_end,
+    "maxLiteTopicSize" lite_topic_bytes_max,
+    "maxDelayTimeMills" delay_ms_max,
+    "maxTransactionRecoverySecond" transaction_recovery_s_max,
+    "enableTopicMessageTypeCheck" check_message_type,
+    "defaultInvisibleTimeMills" renewed_invisible_ms,
+    "minInvisibleTimeMillsForRecv" invisible_ms_min,
+    "maxInvisibleTimeMills" invisible_ms_max,
+    "grpcClientConsumerMinLongPollingTimeoutMillis" polling_ms_min,
+    "grpcClientConsumerMaxLongPollingTimeoutMillis" polling_ms_max,
+    "grpcClientConsumerLongPollingBatchSize" receive_batch_max,
+    "enableProxyAutoRenew" auto_renew,
+    "maxRenewRetryTimes" renew_failures_max,
+    "renewAheadTimeMillis" renew_ahead_ms,
+    "renewMaxTimeMillis" renew_ms_max,
+    "renewSchedulePeriodMillis" renew_period_ms,
+    "invisibleTimeMillisWhenClear" released_invisible_ms,
+    "maxLiteRenewNumPerChannel" lite_unacknowledged_max,
+    "grpcClientProducerMaxAttempts" producer_attempts_max,
+    "grpcClientProducerBackoffInitialMillis" producer_backoff_initial_ms,
+    "grpcClientProducerBackoffMaxMillis" producer_backoff_max_ms,
+    "grpcClientProducerBackoffMultiplier" producer_backoff_multiplier,
+    "transactionDataExpireMillis" transaction_kept_ms,
+    "grpcProxyRelayRequestTimeoutInSeconds" relay_timeout_s,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_and_others_passed_over() {
+        let text = br#"{"rocketMQClusterName":"C","maxMessageSize":"1024","enableProxyAutoRenew":false,
+            "grpcClientProducerBackoffMultiplier":1.5,"authenticationEnabled":true,"nobodyKnows":[1]}"#;
+        let config = ProxyConfig::from_json(text).expect("good");
+        let expected = ProxyConfig {
+            cluster_name: "C".to_owned(),
+            body_bytes_max: 1024,
+            auto_renew: false,
+            producer_backoff_multiplier: 1.5,
+            ..ProxyConfig::default()
+        };
+        assert_eq!(config, expected);
+        assert_eq!(ProxyConfig::from_json(b"{}"), Ok(ProxyConfig::default()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let check = |text: &str, expected: &str| {
+            let error = ProxyConfig::from_json(text.as_bytes()).expect_err(text).to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("{", "not JSON");
+        check("[]", "no JSON object");
+        check(r#"{"grpcServerPort":70000}"#, "grpcServerPort of the proxy's configuration is 70000");
+        check(r#"{"maxMessageSize":-1}"#, "maxMessageSize");
+        check(r#"{"renewAheadTimeMillis":"soon"}"#, "renewAheadTimeMillis");
+    }
+}

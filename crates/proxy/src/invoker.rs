@@ -1,0 +1,88 @@
+//! The way to brokers: the one in this process, or those of a cluster.
+
+mod local;
+
+pub use local::LocalInvoker;
+
+use crate::peer::Peer;
+use crate::refusal::{Refusal, Result};
+use crate::schema::Code;
+use roxmq_protocol::body::attributes::Attributes;
+use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
+use roxmq_protocol::command::Command;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// A request of a broker's own to a client. It is handed over on the thread that sends it, perhaps under locks of
+/// the broker: taking it may neither wait nor call a broker.
+#[derive(Debug)]
+pub struct FromBroker {
+    pub broker: Arc<str>,
+    pub request: Command,
+}
+
+pub type TakeFromBroker = Box<dyn Fn(FromBroker) + Send + Sync>;
+
+pub trait Invoker: Send + Sync + 'static {
+    /// A link for one client, which brokers see as a connection from `peer`.
+    fn open(&self, peer: Peer, take: TakeFromBroker) -> Arc<dyn Link>;
+
+    /// The topic as brokers have it; refused if there is none.
+    fn topic<'a>(&'a self, topic: &'a str) -> Pending<'a, Topic>;
+
+    /// The group as brokers have it, made if they make groups; refused if there is none.
+    fn group<'a>(&'a self, group: &'a str) -> Pending<'a, SubscriptionGroupConfig>;
+
+    /// The brokers that a client is to be known to.
+    fn brokers(&self) -> Vec<Arc<str>>;
+}
+
+/// One client's way to the brokers. Dropped, the brokers forget the client.
+pub trait Link: Send + Sync {
+    fn call<'a>(&'a self, broker: &'a str, request: Command, timeout: Duration) -> Pending<'a, Command>;
+
+    /// Answers a request of the broker's.
+    fn answer(&self, broker: &str, opaque: i32, answer: Command);
+
+    /// Nothing can be sent over it any more.
+    fn is_closed(&self) -> bool;
+}
+
+/// What is known of a topic, on all its brokers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topic {
+    pub attributes: Attributes,
+    /// In order of names.
+    pub brokers: Vec<TopicBroker>,
+}
+
+/// A topic's queues on one broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicBroker {
+    pub name: Arc<str>,
+    pub id: i32,
+    /// Where clients reach it; nothing if they reach it where they reached us.
+    pub address: Option<String>,
+    /// Bits of [`roxmq_protocol::sys_flag::perm`].
+    pub perm: i32,
+    pub read_queues: i32,
+    pub write_queues: i32,
+}
+
+/// The refusal of a call to a broker that isn't there.
+pub(crate) fn no_broker(name: &str) -> Refusal {
+    Refusal::new(Code::BadRequest, format!("there is no broker '{name}'"))
+}
+
+/// The answer if the broker did what it was asked.
+pub(crate) fn success(answer: Command) -> Result<Command> {
+    if answer.code == roxmq_protocol::code::response::SUCCESS {
+        Ok(answer)
+    } else {
+        Err(Refusal::from_broker(&answer))
+    }
+}

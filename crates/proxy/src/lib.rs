@@ -1,0 +1,31 @@
+//! gRPC for RocketMQ's clients of version 5: a translation to requests of the remoting protocol.
+//!
+//! Every rule about topics, groups and messages is the broker's. Here are the names and limits that only this
+//! protocol has, the two forms of a message, and what is kept of each client while it is there. Requests go out
+//! through one [`Invoker`]: to the broker of this process, or to brokers over the network.
+
+mod addresses;
+mod caller;
+mod calls;
+mod client;
+mod clients;
+pub mod config;
+mod facts;
+mod grpc;
+pub mod invoker;
+mod message;
+mod names;
+mod peer;
+mod proxy;
+mod refusal;
+mod registration;
+pub mod schema;
+mod service;
+mod settings;
+mod telemetry;
+mod wire_time;
+
+pub use config::ProxyConfig;
+pub use grpc::Grpc;
+pub use invoker::Invoker;
+pub use proxy::Proxy;

@@ -1,0 +1,120 @@
+//! The queue that a message is sent to.
+
+use crate::invoker::Topic;
+use roxmq_protocol::java_hash;
+use roxmq_protocol::sys_flag::perm;
+use std::sync::Arc;
+
+/// The id of a master.
+const MASTER_ID: i32 = 0;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    pub broker: Arc<str>,
+    pub id: i32,
+}
+
+/// The queue for a message group: the same as long as the topic has as many queues.
+pub fn by_group(topic: &Topic, group: &str) -> Option<Queue> {
+    let count = writable_count(topic)?;
+    nth(topic, jump_hash(i64::from(java_hash::hash(group)), count))
+}
+
+/// The queue whose turn it is.
+pub fn by_turn(topic: &Topic, turn: usize) -> Option<Queue> {
+    let count = writable_count(topic)?;
+    nth(topic, turn % count)
+}
+
+/// How many queues can be written to; none for none.
+fn writable_count(topic: &Topic) -> Option<usize> {
+    Some(writable(topic).map(|(_, queues)| queues).sum()).filter(|count| *count > 0)
+}
+
+fn nth(topic: &Topic, mut index: usize) -> Option<Queue> {
+    for (broker, queues) in writable(topic) {
+        if index < queues {
+            return Some(Queue { broker: Arc::clone(broker), id: index.try_into().ok()? });
+        }
+        index -= queues;
+    }
+    None
+}
+
+fn writable(topic: &Topic) -> impl Iterator<Item = (&Arc<str>, usize)> {
+    let masters =
+        topic.brokers.iter().filter(|broker| broker.id == MASTER_ID && perm::is_writeable(broker.perm));
+    masters.map(|broker| (&broker.name, usize::try_from(broker.write_queues).unwrap_or(0)))
+}
+
+/// The jump consistent hash of Lamping and Veach, with the numbers of the library that the Java server takes it
+/// from: the choice for a group is the same on both.
+fn jump_hash(key: i64, buckets: usize) -> usize {
+    const MULTIPLIER: u64 = 2_862_933_555_777_941_757;
+    const RANGE: f64 = (1_u64 << 31) as f64;
+    let mut state = key.cast_unsigned();
+    let mut candidate = 0_usize;
+    loop {
+        state = state.wrapping_mul(MULTIPLIER).wrapping_add(1);
+        let draw = ((state >> 33) as i32).wrapping_add(1);
+        let next = (candidate + 1) as f64 / (f64::from(draw) / RANGE);
+        if next < 0.0 || next >= buckets as f64 {
+            return candidate;
+        }
+        candidate = next as usize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invoker::TopicBroker;
+
+    fn broker(name: &str, id: i32, perm: i32, write_queues: i32) -> TopicBroker {
+        TopicBroker { name: name.into(), id, address: None, perm, read_queues: 9, write_queues }
+    }
+
+    fn topic(brokers: Vec<TopicBroker>) -> Topic {
+        Topic { brokers, ..Topic::default() }
+    }
+
+    #[test]
+    fn queues_take_turns_over_all_masters_that_can_be_written_to() {
+        let brokers =
+            vec![broker("a", 0, 6, 2), broker("a", 1, 6, 2), broker("b", 0, 4, 8), broker("c", 0, 2, 1)];
+        let topic = topic(brokers);
+        let turns: Vec<_> = (0..4)
+            .map(|turn| by_turn(&topic, turn).map(|queue| (queue.broker.to_string(), queue.id)))
+            .collect();
+        let expected = [("a", 0), ("a", 1), ("c", 0), ("a", 0)];
+        assert_eq!(turns, expected.map(|(broker, id)| Some((broker.to_owned(), id))));
+        assert_eq!(by_turn(&self::topic(vec![broker("b", 0, 4, 8)]), 0), None);
+        assert_eq!(by_group(&self::topic(vec![]), "g"), None);
+    }
+
+    /// Recorded from the library that the Java server uses.
+    #[test]
+    fn groups_go_where_the_java_server_sends_them() {
+        let check = |key: i64, buckets: usize, expected: usize| assert_eq!(jump_hash(key, buckets), expected);
+        let of_100 = [0, 55, 62, 8, 45, 59, 86, 97, 82, 59, 73, 37, 17, 56, 86, 21, 90, 37, 38, 83];
+        (0..).zip(of_100).for_each(|(key, expected)| check(key, 100, expected));
+        check(10_863_919_174_838_991, 11, 6);
+        check(2_016_238_256_797_177_309, 11, 3);
+        check(1_673_758_223_894_951_030, 11, 5);
+        let group = |group: &str, expected: i32| {
+            let chosen = by_group(&topic(vec![broker("a", 0, 6, 16)]), group);
+            assert_eq!(chosen.map(|queue| queue.id), Some(expected), "{group}");
+        };
+        group("g", 12);
+        group("group-1", 15);
+        group("订单", 7);
+        group("a-very-long-group", 11);
+    }
+
+    #[test]
+    fn more_queues_move_few_groups() {
+        let moved = (0..1_000_i64).filter(|key| jump_hash(*key, 8) != jump_hash(*key, 9)).count();
+        assert!((50..250).contains(&moved), "{moved} of 1000 moved");
+        assert!((0..1_000_i64).all(|key| jump_hash(-key, 8) < 8));
+    }
+}

@@ -1,0 +1,78 @@
+//! The parts of a proxy, put together.
+
+use crate::caller::Caller;
+use crate::client::Client;
+use crate::clients::Clients;
+use crate::config::ProxyConfig;
+use crate::facts::Facts;
+use crate::invoker::Invoker;
+use crate::peer::CallSite;
+use crate::refusal::{Refusal, Result};
+use crate::schema::Code;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tonic::Request;
+
+/// How often is looked for clients that are gone.
+const SWEEP_PERIOD: Duration = Duration::from_secs(5);
+
+pub struct Proxy {
+    pub config: ProxyConfig,
+    pub(crate) invoker: Arc<dyn Invoker>,
+    pub(crate) clients: Clients,
+    pub(crate) facts: Facts,
+    /// Takes turns among queues.
+    pub(crate) turn: AtomicUsize,
+}
+
+impl Proxy {
+    pub fn new(invoker: Arc<dyn Invoker>, config: ProxyConfig) -> Arc<Self> {
+        Arc::new(Proxy {
+            clients: Clients::new(Arc::clone(&invoker), &config),
+            facts: Facts::new(Arc::clone(&invoker), config.facts_kept()),
+            invoker,
+            config,
+            turn: AtomicUsize::new(0),
+        })
+    }
+
+    /// Looks after the clients, until the future is dropped.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(SWEEP_PERIOD).await;
+            self.clients.expire();
+        }
+    }
+
+    /// Ends the telemetry streams: their clients are to find another server.
+    pub(crate) fn drain(&self) {
+        for client in self.clients.all() {
+            client.telemetry.close();
+        }
+    }
+
+    /// Leaves the brokers, in the name of every client.
+    pub fn shutdown(&self) {
+        self.drain();
+        self.clients.clear();
+    }
+
+    /// Whose call this is.
+    pub(crate) fn client<T>(&self, request: &Request<T>) -> Result<Arc<Client>> {
+        let caller = Caller::of(request.metadata())?;
+        self.clients.of(&caller, call_site(request)?.peer)
+    }
+}
+
+/// Where a call comes from.
+pub(crate) fn call_site<T>(request: &Request<T>) -> Result<&CallSite> {
+    let site = request.extensions().get::<CallSite>();
+    site.ok_or_else(|| Refusal::new(Code::InternalServerError, "the call comes over no connection"))
+}
+
+/// The time of day.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis().try_into().unwrap_or(i64::MAX)
+}

@@ -1,0 +1,109 @@
+//! Clients made known to the brokers: the heartbeats that a client of the remoting protocol would send, and its
+//! goodbye.
+
+use crate::client::Client;
+use crate::invoker::success;
+use crate::proxy::{Proxy, now_ms};
+use crate::refusal::{Refusal, Result};
+use crate::schema::settings::PubSub;
+use crate::schema::{ClientType, Code, FilterType, Settings, Subscription, SubscriptionEntry};
+use roxmq_protocol::body::heartbeat::{
+    ConsumeFromWhere, ConsumeType, ConsumerData, HeartbeatData, MessageModel, ProducerData,
+};
+use roxmq_protocol::code::request;
+use roxmq_protocol::json::ToJson;
+use roxmq_protocol::subscription::{EXPRESSION_SQL92, EXPRESSION_TAG, SubscriptionData};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Registers what the settings say, or renews it.
+pub async fn register(proxy: &Proxy, client: &Client, settings: &Settings) -> Result<()> {
+    let heartbeat = heartbeat(client, settings)?;
+    if let [ConsumerData { group_name, .. }] = heartbeat.consumer_data_set.as_slice() {
+        // Brokers pass a group that isn't there over in silence.
+        proxy.facts.group(group_name).await.map_err(no_group)?;
+    }
+    let body = heartbeat.to_json();
+    for broker in proxy.invoker.brokers() {
+        let beat = client.request(request::HEART_BEAT).body(body.clone());
+        success(client.call(&broker, beat, TIMEOUT).await?)?;
+    }
+    Ok(())
+}
+
+/// Takes it back.
+pub async fn unregister(proxy: &Proxy, client: &Client, settings: &Settings) -> Result<()> {
+    let (field, groups) = match &settings.pub_sub {
+        Some(PubSub::Publishing(publishing)) => {
+            ("producerGroup", publishing.topics.iter().map(|topic| topic.name.clone()).collect())
+        }
+        Some(PubSub::Subscription(subscription)) => {
+            ("consumerGroup", subscription.group.iter().map(|group| group.name.clone()).collect())
+        }
+        None => ("consumerGroup", Vec::new()),
+    };
+    for broker in proxy.invoker.brokers() {
+        for group in &groups {
+            let leave =
+                client.request(request::UNREGISTER_CLIENT).with("clientID", &client.id).with(field, group);
+            success(client.call(&broker, leave, TIMEOUT).await?)?;
+        }
+    }
+    Ok(())
+}
+
+fn no_group(refusal: Refusal) -> Refusal {
+    match refusal.code {
+        Code::ConsumerGroupNotFound => Refusal { code: Code::IllegalConsumerGroup, ..refusal },
+        _ => refusal,
+    }
+}
+
+fn heartbeat(client: &Client, settings: &Settings) -> Result<HeartbeatData> {
+    let mut heartbeat = HeartbeatData { client_id: client.id.to_string(), ..HeartbeatData::default() };
+    match &settings.pub_sub {
+        // The group of a producer is its topic, so that a topic's transactions can be asked for.
+        Some(PubSub::Publishing(publishing)) => {
+            let groups =
+                publishing.topics.iter().map(|topic| ProducerData { group_name: topic.name.clone() });
+            heartbeat.producer_data_set = groups.collect();
+        }
+        Some(PubSub::Subscription(subscription)) => {
+            heartbeat.consumer_data_set = vec![consumer(subscription, settings.client_type())?];
+        }
+        None => {}
+    }
+    Ok(heartbeat)
+}
+
+fn consumer(subscription: &Subscription, client_type: ClientType) -> Result<ConsumerData> {
+    let group = subscription.group.as_ref().map(|group| group.name.clone()).unwrap_or_default();
+    let consume_type = match client_type {
+        ClientType::SimpleConsumer => ConsumeType::Actively,
+        _ => ConsumeType::Passively,
+    };
+    Ok(ConsumerData {
+        consume_from_where: ConsumeFromWhere::LastOffset,
+        consume_type,
+        group_name: group,
+        message_model: MessageModel::Clustering,
+        subscription_data_set: subscription
+            .subscriptions
+            .iter()
+            .map(subscription_data)
+            .collect::<Result<_>>()?,
+        unit_mode: false,
+    })
+}
+
+fn subscription_data(entry: &SubscriptionEntry) -> Result<SubscriptionData> {
+    let topic = crate::names::topic(entry.topic.as_ref())?;
+    let (kind, expression) = match &entry.expression {
+        None => (EXPRESSION_TAG, ""),
+        Some(filter) if filter.r#type() == FilterType::Sql => (EXPRESSION_SQL92, filter.expression.as_str()),
+        Some(filter) => (EXPRESSION_TAG, filter.expression.as_str()),
+    };
+    SubscriptionData::parse(topic, expression, Some(kind), now_ms())
+        .map_err(|error| Refusal::new(Code::IllegalFilterExpression, error.to_string()))
+}

@@ -1,0 +1,106 @@
+//! What goes to a client over its telemetry stream. A client that opens a new stream gets it there.
+
+use crate::schema::TelemetryCommand;
+use parking_lot::Mutex;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tonic::Status;
+use tonic::codegen::tokio_stream::Stream;
+
+/// What may wait for a client that doesn't read; it is cut off beyond.
+const WAITING_MAX: usize = 256;
+
+type Item = Result<TelemetryCommand, Status>;
+
+/// One client's stream, if it has one open.
+#[derive(Debug, Default)]
+pub struct Outbound {
+    current: Mutex<Option<Current>>,
+}
+
+#[derive(Debug)]
+struct Current {
+    id: u64,
+    sender: Sender<Item>,
+}
+
+/// The stream as gRPC sends it.
+#[derive(Debug)]
+pub struct OutboundStream {
+    id: u64,
+    receiver: Receiver<Item>,
+    outbound: Arc<Outbound>,
+}
+
+impl Outbound {
+    /// Takes the place of a stream that was there, which ends.
+    pub fn open(self: &Arc<Self>) -> OutboundStream {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        *self.current.lock() = Some(Current { id, sender });
+        OutboundStream { id, receiver, outbound: Arc::clone(self) }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.current.lock().is_some()
+    }
+
+    /// False if there is nobody to read it.
+    pub fn send(&self, command: TelemetryCommand) -> bool {
+        let mut current = self.current.lock();
+        let sent = current.as_ref().is_some_and(|current| current.sender.try_send(Ok(command)).is_ok());
+        if !sent {
+            *current = None;
+        }
+        sent
+    }
+
+    /// Ends the stream of this id, if it still is the current one.
+    pub fn end(&self, id: u64, error: Option<Status>) {
+        let mut current = self.current.lock();
+        if let Some(ended) = current.take_if(|current| current.id == id)
+            && let Some(status) = error
+        {
+            // A client that doesn't read doesn't learn why.
+            let _ = ended.sender.try_send(Err(status));
+        }
+    }
+
+    /// Ends whatever stream there is.
+    pub fn close(&self) {
+        *self.current.lock() = None;
+    }
+}
+
+impl OutboundStream {
+    /// A stream with one command and no more.
+    pub fn of(command: TelemetryCommand) -> Self {
+        let outbound = Arc::<Outbound>::default();
+        let stream = outbound.open();
+        outbound.send(command);
+        outbound.close();
+        stream
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl Stream for OutboundStream {
+    type Item = Item;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
+        self.get_mut().receiver.poll_recv(context)
+    }
+}
+
+impl Drop for OutboundStream {
+    fn drop(&mut self) {
+        self.outbound.end(self.id, None);
+    }
+}
