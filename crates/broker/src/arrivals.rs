@@ -19,5 +19,6 @@ impl ArrivalListener for Arrivals {
         }
         broker.holds.arrived(&broker, queue);
         broker.pop_waits.arrived(&broker, queue);
+        broker.lite.arrived(queue);
     }
 }

@@ -9,6 +9,7 @@ use crate::disk_work::DiskWork;
 use crate::filter::filter_file::{self, FILTERS_FILE};
 use crate::filter::registered::RegisteredFilters;
 use crate::groups::GroupTable;
+use crate::lite::{self, Lite};
 use crate::locks::QueueLocks;
 use crate::losses;
 use crate::offsets::ConsumerOffsets;
@@ -88,6 +89,7 @@ pub struct Broker {
     pub(crate) holds: Holds,
     /// The pops that wait for messages.
     pub(crate) pop_waits: PopWaits,
+    pub(crate) lite: Lite,
     /// `messageDelayLevel`
     pub(crate) delay_levels: DelayLevels,
     pub(crate) schedule: Schedule,
@@ -165,6 +167,7 @@ impl Broker {
             resets: PendingResets::default(),
             holds: Holds::default(),
             pop_waits: PopWaits::default(),
+            lite: Lite::default(),
             delay_levels,
             schedule: Schedule::default(),
             disk_work: DiskWork::default(),
@@ -196,6 +199,9 @@ impl Broker {
         tasks.spawn(upkeep::sample_stats(Arc::clone(self)));
         tasks.spawn(upkeep::expire_clients(Arc::clone(self)));
         tasks.spawn(losses::watch(Arc::clone(self)));
+        tasks.spawn(lite::run_deadlines(Arc::clone(self)));
+        tasks.spawn(lite::expire_subscriptions(Arc::clone(self)));
+        tasks.spawn(lite::expire_topics(Arc::clone(self)));
         tasks.spawn(pull::run_deadlines(Arc::clone(self)));
         tasks.spawn(pop::run_deadlines(Arc::clone(self)));
         tasks.spawn(registration::run(Arc::clone(self)));
@@ -210,6 +216,7 @@ impl Broker {
         self.unregister().await;
         self.holds.finish_all(self);
         self.pop_waits.finish_all(self);
+        self.lite.close();
     }
 
     /// Leaves if it has not, writes everything to the disk and closes the store. The listeners have dropped their

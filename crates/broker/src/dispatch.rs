@@ -5,12 +5,14 @@ use crate::admin;
 use crate::admin_clients as tools;
 use crate::assignment::requests as assignment;
 use crate::clients::{heartbeat, inquiries, leaving};
+use crate::lite;
 use crate::refusal::Refusal;
 use crate::service::Caller;
 use crate::{lock_requests, offset_requests, pop, pull, query, send_back};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
+use roxmq_protocol::request::lite::lite_topic;
 use roxmq_remoting::{Connection, Output};
 use std::future::Future;
 use std::pin::Pin;
@@ -35,6 +37,16 @@ pub(crate) enum Handler {
     Later(fn(Arc<Broker>, Arc<Connection>, Command) -> Answer),
 }
 
+/// The handler of a request. Receipts of lite topics are another matter than those of others.
+pub(crate) fn handler_of(frame: &Frame<'_>) -> Option<Handler> {
+    let is_lite = || lite_topic(&frame.header.ext).is_some();
+    match frame.header.code {
+        ACK_MESSAGE if is_lite() => Some(Handler::Now(lite::ack)),
+        CHANGE_MESSAGE_INVISIBLETIME if is_lite() => Some(Handler::Now(lite::change_invisible_time)),
+        code => handler(code),
+    }
+}
+
 pub(crate) fn handler(code: i32) -> Option<Handler> {
     use Handler::{Disk, Later, Now, Operator, Send, Waits};
     Some(match code {
@@ -47,6 +59,15 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         NOTIFICATION => Waits(pop::notification::request),
         POLLING_INFO => Now(pop::polling_info::handle),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
+
+        POP_LITE_MESSAGE => Later(lite::pop),
+        LITE_SUBSCRIPTION_CTL => Later(lite::control),
+        GET_BROKER_LITE_INFO => Disk(lite::broker_info),
+        GET_PARENT_TOPIC_INFO => Disk(lite::parent_info),
+        GET_LITE_TOPIC_INFO => Disk(lite::topic_info),
+        GET_LITE_CLIENT_INFO => Disk(lite::client_info),
+        GET_LITE_GROUP_INFO => Disk(lite::group_info),
+        TRIGGER_LITE_DISPATCH => Disk(lite::trigger),
 
         QUERY_CONSUMER_OFFSET => Now(offset_requests::query),
         UPDATE_CONSUMER_OFFSET => Now(offset_requests::update),

@@ -16,6 +16,7 @@ pub mod filter;
 mod group_waits;
 pub mod groups;
 mod hold_table;
+mod lite;
 mod lmq;
 mod lock_requests;
 pub mod locks;

@@ -11,6 +11,9 @@ use roxmq_protocol::names;
 impl Broker {
     /// Removes a topic with its offsets and queues for good, and with it its lite topics.
     pub fn delete_topic(&self, topic: &str) -> Result<(), StateError> {
+        if names::is_lmq(topic) {
+            return self.delete_one_topic(topic);
+        }
         let of_topic = |queue: &str| lmq::lite_parts(queue).is_some_and(|(parent, _)| parent == topic);
         for queue in self.store.topics().into_iter().filter(|queue| of_topic(queue)) {
             self.delete_one_topic(&queue)?;
@@ -33,6 +36,7 @@ impl Broker {
             self.holds.finish_queue(self, &queue);
         }
         self.pop_waits.finish_topic(self, topic);
+        self.lite.remove_topic(topic);
         Ok(())
     }
 
@@ -52,6 +56,7 @@ impl Broker {
         self.resets.delete_group(group);
         self.locks.remove_group(group);
         self.pop_waits.finish_group(self, group);
+        self.lite.remove_group(self, group);
         self.stats.remove_group(group);
         Ok(())
     }

@@ -109,7 +109,7 @@ impl Service for BrokerService {
         output: &mut Output,
     ) {
         let broker = &self.broker;
-        let Some(handler) = dispatch::handler(frame.header.code) else {
+        let Some(handler) = dispatch::handler_of(frame) else {
             return output.reply(&frame.header, unsupported(frame.header.code));
         };
         if let Handler::Send = handler {

@@ -20,6 +20,7 @@ pub mod group_config;
 pub mod group_table;
 pub mod heartbeat;
 pub mod list;
+pub mod lite;
 pub mod lock_batch;
 pub mod offset_table;
 pub mod register_broker;

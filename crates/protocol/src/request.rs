@@ -6,6 +6,7 @@
 
 pub mod client;
 pub mod group;
+pub mod lite;
 pub mod namesrv;
 pub mod offset;
 pub mod polling;

@@ -147,6 +147,15 @@ impl Core {
         self.deletions.load(Ordering::Acquire)
     }
 
+    /// Under the log's lock, so that no batch that has looked a queue up before writes to one that isn't there any more.
+    pub fn forget_unused(&self, topic: &str) -> Result<(), AppendError> {
+        let _log = self.log.appending()?;
+        if self.queues.remove_unused(topic) {
+            self.deletions.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(())
+    }
+
     /// The record of the deletion is on the disk before the first file goes, and recovery does again what it says.
     /// All under the log's lock: what is appended behind the record belongs to a new topic of the same name.
     pub fn delete_topic(&self, topic: &str) -> Result<Vec<Arc<ConsumeQueue>>, AppendError> {

@@ -220,6 +220,11 @@ impl Store {
         self.core.delete_files(retention::Deletion::Expired)
     }
 
+    /// Forgets a topic whose queues nobody waits for and that never had a message.
+    pub fn forget_unused(&self, topic: &str) -> Result<(), AppendError> {
+        self.core.forget_unused(topic)
+    }
+
     /// Hides what is expired by the times of single topics now.
     pub fn expire_topics_now(&self) -> io::Result<()> {
         self.core.expire_topics()

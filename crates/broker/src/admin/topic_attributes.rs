@@ -36,7 +36,7 @@ const KNOWN: &[Known] = &[
         ]),
     },
     Known { key: attributes::RESERVE_TIME, changeable: true, values: Values::From(-1) },
-    Known { key: "lite.topic.expiration", changeable: true, values: Values::From(-1) },
+    Known { key: attributes::LITE_EXPIRATION, changeable: true, values: Values::From(-1) },
 ];
 
 /// The attributes after a change. `current` is nothing for a topic that is being made.

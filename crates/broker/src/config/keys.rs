@@ -174,5 +174,13 @@ keys! {
     enable_lmq_quota / "enableLmqQuota": bool = false, AtOnce;
     /// Light queues at most, with `enableLmqQuota`.
     max_lmq_consume_queue_num / "maxLmqConsumeQueueNum": usize = 20_000, AtOnce;
+    /// Lite topics that all clients together may subscribe to.
+    max_lite_subscription_count / "maxLiteSubscriptionCount": usize = 100_000, AtOnce;
+    lite_subscription_check_interval_ms / "liteSubscriptionCheckInterval": u64 = 120_000, AtStart;
+    /// A client's subscription to lite topics is forgotten when it wasn't renewed for this long.
+    lite_subscription_check_timeout_ms / "liteSubscriptionCheckTimeoutMills": i64 = 180_000, AtOnce;
+    lite_ttl_check_interval_ms / "liteTtlCheckInterval": u64 = 120_000, AtStart;
+    /// Lite topics that had a message within this time stay, whatever `lite.topic.expiration` says.
+    min_lite_ttl_ms / "minLiteTTl": i64 = 900_000, AtOnce;
     timer_wheel_enable / "timerWheelEnable": bool = true, AtStart;
 }

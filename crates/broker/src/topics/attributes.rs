@@ -14,6 +14,15 @@ pub(crate) fn is_lite(attributes: &Attributes) -> bool {
     attributes.get(MESSAGE_TYPE).is_some_and(|kind| kind == "LITE")
 }
 
+/// Minutes after which unused lite topics go; none or a negative number for never.
+pub(crate) const LITE_EXPIRATION: &str = "lite.topic.expiration";
+
+pub(crate) fn lite_expiration(attributes: &Attributes) -> i32 {
+    const NEVER: i32 = -1;
+    let minutes = attributes.get(LITE_EXPIRATION).filter(|_| is_lite(attributes));
+    minutes.and_then(|minutes| minutes.parse().ok()).unwrap_or(NEVER)
+}
+
 pub(crate) fn reserve_time(attributes: &Attributes) -> Option<Duration> {
     let hours = attributes.get(RESERVE_TIME)?.parse::<i64>().ok()?;
     let seconds = u64::try_from(hours).ok()?.saturating_mul(3600);

@@ -10,6 +10,7 @@ mod delay;
 mod filter;
 mod groups;
 mod light_queues;
+mod lite;
 mod locks;
 mod long_poll;
 mod node;

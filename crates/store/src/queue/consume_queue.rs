@@ -238,6 +238,15 @@ impl ConsumeQueue {
         self.next.store(next, Ordering::Release);
     }
 
+    /// Removes a queue that never had an entry, unless somebody waits for one. Who begins to wait and then finds the
+    /// queue removed has to look it up again.
+    pub(super) fn remove_if_unused(&self) -> bool {
+        let mut state = self.state.lock();
+        let is_unused = state.tail.next() == 0 && self.waiters.load(Ordering::SeqCst) == 0;
+        state.removed |= is_unused;
+        is_unused
+    }
+
     /// Lets go of everything; readers find an empty queue from now on, pushes go nowhere.
     pub(super) fn mark_removed(&self) {
         let mut state = self.state.lock();

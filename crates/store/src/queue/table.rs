@@ -184,6 +184,20 @@ impl QueueTable {
         Ok(queues)
     }
 
+    /// Forgets a topic without messages, past or present, and without anybody who waits for some.
+    pub fn remove_unused(&self, topic: &str) -> bool {
+        let mut topics = self.topics.write();
+        let is_unused =
+            topics.get(topic).is_some_and(|queues| queues.iter().all(|queue| queue.remove_if_unused()));
+        if is_unused {
+            topics.remove(topic);
+            if is_lmq(topic) {
+                self.lmqs.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        is_unused
+    }
+
     /// Drops the entries of records at or above `log_end`. Recovery calls it with the position up to which the files
     /// are known to be whole before it replays the log from there, and with the end of the log after a cut.
     pub fn truncate(&self, log_end: PhyOffset) -> io::Result<()> {
