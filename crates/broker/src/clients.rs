@@ -11,11 +11,13 @@ pub(crate) mod inquiries;
 pub(crate) mod leaving;
 pub mod member;
 mod notices;
+mod producers;
 
 use consuming::Consuming;
 use groups::{Expired, Group, Groups, Joined};
 use member::{Channel, Client};
 use parking_lot::RwLock;
+use producers::Producers;
 use roxmq_protocol::body::heartbeat::ConsumerData;
 use roxmq_protocol::subscription::SubscriptionData;
 use roxmq_remoting::Connection;
@@ -27,7 +29,7 @@ pub type ProducerGroup<C = Arc<Connection>> = Group<C, ()>;
 
 pub struct Clients<C = Arc<Connection>> {
     consumers: RwLock<Groups<C, Consuming>>,
-    producers: RwLock<Groups<C, ()>>,
+    producers: RwLock<Producers<C>>,
 }
 
 /// How a heartbeat tells about subscriptions.
@@ -61,7 +63,12 @@ impl<C: Channel> Clients<C> {
     }
 
     pub fn producer_group(&self, group: &str) -> Option<Arc<ProducerGroup<C>>> {
-        self.producers.read().get(group).cloned()
+        self.producers.read().groups.get(group).cloned()
+    }
+
+    /// The newest connection of a client that is online as a producer.
+    pub fn producer(&self, client_id: &str) -> Option<C> {
+        self.producers.read().by_client_id(client_id).cloned()
     }
 
     /// What a group that is online wants of a topic.
@@ -71,7 +78,7 @@ impl<C: Channel> Clients<C> {
 
     /// Every group that is online, in order of names.
     pub fn producer_groups(&self) -> Vec<Arc<ProducerGroup<C>>> {
-        let mut groups: Vec<_> = self.producers.read().iter().cloned().collect();
+        let mut groups: Vec<_> = self.producers.read().groups.iter().cloned().collect();
         groups.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         groups
     }
@@ -109,7 +116,7 @@ impl<C: Channel> Clients<C> {
     }
 
     pub fn producer_seen(&self, client: &Client<C>, group: &str, now: Millis) {
-        self.producers.write().join(group, client, now, |()| ());
+        self.producers.write().seen(client, group, now);
     }
 
     /// A consumer takes its membership back; gives the group without it.
@@ -132,12 +139,14 @@ impl<C: Channel> Clients<C> {
     pub fn expire(&self, now: Millis, timeout_ms: i64) -> (Vec<Arc<ConsumerGroup<C>>>, Vec<C>) {
         let mut producers = self.producers.write();
         let mut consumers = self.consumers.write();
-        let Expired { channels: mut silent, .. } = producers.expire(now, timeout_ms);
+        let mut silent = producers.expire(now, timeout_ms);
         let Expired { channels, groups } = consumers.expire(now, timeout_ms);
         silent.extend(channels);
         silent.sort_unstable_by_key(Channel::id);
         silent.dedup_by_key(|channel| channel.id());
-        silent.retain(|channel| !producers.has_channel(channel.id()) && !consumers.has_channel(channel.id()));
+        silent.retain(|channel| {
+            !producers.groups.has_channel(channel.id()) && !consumers.has_channel(channel.id())
+        });
         (groups, silent)
     }
 }

@@ -8,7 +8,7 @@ use crate::clients::{heartbeat, inquiries, leaving};
 use crate::lite;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::{lock_requests, offset_requests, pop, pull, query, send_back};
+use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -58,6 +58,8 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         POP_MESSAGE => Waits(pop::request),
         NOTIFICATION => Waits(pop::notification::request),
         POLLING_INFO => Now(pop::polling_info::handle),
+        SEND_REPLY_MESSAGE => Later(reply::handle),
+        SEND_REPLY_MESSAGE_V2 => Later(reply::handle),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
 
         POP_LITE_MESSAGE => Later(lite::pop),

@@ -30,6 +30,7 @@ mod refusal;
 pub mod registration;
 mod removal;
 mod replaced_file;
+mod reply;
 pub mod resets;
 mod retry;
 mod send;

@@ -10,8 +10,10 @@ mod failure;
 mod message;
 mod properties;
 mod rules;
+mod single;
 mod unique_id;
 
 pub(crate) use admit::dead_letter_topic;
 pub(crate) use burst::SendBurst;
 pub(crate) use properties::IndexKeys;
+pub(crate) use single::SingleSend;

@@ -216,3 +216,29 @@ fn groups_are_found_by_the_topics_they_subscribe_to() {
     assert_eq!(bench.clients.groups_subscribed_to("A"), ["g".into(), "h".into()] as [Arc<str>; 2]);
     assert!(bench.clients.groups_subscribed_to("C").is_empty());
 }
+
+#[test]
+fn a_producer_is_found_by_its_client_id_while_it_is_in_a_group() {
+    let clients: Clients<Wire> = Clients::default();
+    let check = |client_id: &str, channel: Option<u64>| {
+        assert_eq!(clients.producer(client_id).map(|wire| wire.id()), channel, "{client_id}");
+    };
+    check("a", None);
+    clients.producer_seen(&client(1, "a"), "g1", Millis(0));
+    clients.producer_seen(&client(1, "a"), "g2", Millis(0));
+    clients.producer_seen(&client(2, "b"), "g1", Millis(0));
+    check("a", Some(1));
+    check("b", Some(2));
+    // It came back over another connection, which closes again.
+    clients.producer_seen(&client(3, "a"), "g1", Millis(5));
+    check("a", Some(3));
+    clients.disconnect(&Wire(3));
+    check("a", Some(1));
+    clients.producer_leaves("g1", &Wire(1));
+    check("a", Some(1));
+    clients.producer_leaves("g2", &Wire(1));
+    check("a", None);
+    clients.expire(Millis(TIMEOUT_MS + 1), TIMEOUT_MS);
+    check("b", None);
+    assert!(clients.producers.read().is_empty());
+}

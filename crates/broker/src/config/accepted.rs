@@ -370,7 +370,6 @@ pub(super) const ACCEPTED: &[(&str, &str)] = &[
     ("storePathDLedgerCommitLog", ""),
     ("storePathEpochFile", ""),
     ("storePathIndex", ""),
-    ("storeReplyMessageEnable", "true"),
     ("storeType", "default"),
     ("syncBrokerMemberGroupPeriod", "1000"),
     ("syncBrokerMetadataPeriod", "5000"),

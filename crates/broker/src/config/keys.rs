@@ -104,6 +104,8 @@ keys! {
     region_id / "regionId": String = "DefaultRegion".to_owned(), AtStart;
     /// Bytes of a body.
     max_message_size / "maxMessageSize": usize = 4 << 20, AtOnce;
+    /// Whether replies are also kept in the reply topic.
+    store_reply_message_enable / "storeReplyMessageEnable": bool = true, AtOnce;
     reject_transaction_message / "rejectTransactionMessage": bool = false, AtOnce;
     message_delay_level / "messageDelayLevel": String =
         "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h".to_owned(), AtStart;

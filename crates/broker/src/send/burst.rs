@@ -45,7 +45,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    fn of(broker: &Broker, config: Arc<BrokerConfig>) -> Self {
+    pub(super) fn of(broker: &Broker, config: Arc<BrokerConfig>) -> Self {
         let sender = Sender {
             store_host: broker.advertised,
             region: config.region_id.as_str().into(),

@@ -23,6 +23,7 @@ mod pull;
 mod query;
 mod relay;
 mod removal;
+mod reply;
 mod requests;
 mod resets;
 mod retry;
