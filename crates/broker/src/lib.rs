@@ -3,6 +3,7 @@
 mod admin;
 mod admin_clients;
 mod admin_rights;
+mod alarm;
 mod arrivals;
 mod assignment;
 pub mod broker;
