@@ -42,6 +42,7 @@ pub mod state;
 pub mod stats;
 mod table_version;
 pub mod topics;
+pub mod transactions;
 mod upkeep;
 
 pub use broker::{Broker, BrokerOptions, StartError, StartReport};
