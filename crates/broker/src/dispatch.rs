@@ -8,9 +8,7 @@ use crate::clients::{heartbeat, inquiries, leaving};
 use crate::lite;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::{
-    lock_requests, offset_requests, pop, pull, query, reply, send_back, transactions,
-};
+use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back, transactions};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
