@@ -6,7 +6,6 @@ use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
 use crate::refusal::Refusal;
 use crate::session::Session;
-use crate::transactions;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -75,19 +74,19 @@ impl BrokerService {
 }
 
 /// What an answer that comes later needs to know of its request.
-pub(crate) struct ReplyTo {
+struct ReplyTo {
     opaque: i32,
     encoding: Encoding,
     oneway: bool,
 }
 
 impl ReplyTo {
-    pub(crate) fn of(frame: &Frame<'_>) -> Self {
+    fn of(frame: &Frame<'_>) -> Self {
         let header = &frame.header;
         ReplyTo { opaque: header.opaque, encoding: header.encoding, oneway: header.is_oneway() }
     }
 
-    pub(crate) fn respond(&self, connection: &Connection, answer: Result<Command, Refusal>) {
+    fn respond(&self, connection: &Connection, answer: Result<Command, Refusal>) {
         if !self.oneway {
             let response = answer.unwrap_or_else(Refusal::into_response);
             connection.respond(self.opaque, self.encoding, response);
@@ -99,6 +98,7 @@ impl Service for BrokerService {
     type Session = Session;
 
     fn open(&self, connection: &Arc<Connection>) -> Session {
+        self.broker.stats.connection_opened();
         Session::new(connection.id())
     }
 
@@ -121,7 +121,6 @@ impl Service for BrokerService {
         match handler {
             Handler::Send => {}
             Handler::Waits(handle) => handle(broker, connection, frame, output),
-            Handler::End => transactions::end(broker, &mut session.ends, connection, frame, output),
             Handler::Now(handle) => {
                 let answer = handle(broker, &Caller { connection }, frame);
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));
@@ -140,6 +139,7 @@ impl Service for BrokerService {
     }
 
     fn close(&self, _: Session, connection: &Arc<Connection>) {
+        self.broker.stats.connection_closed();
         self.broker.holds.drop_connection(connection.id());
         self.broker.pop_waits.drop_connection(connection.id());
         leaving::disconnected(&self.broker, connection);

@@ -16,6 +16,7 @@ use day::DayTotals;
 use distribution::Distribution;
 use foldhash::fast::RandomState;
 use parking_lot::{Mutex, RwLock};
+use roxmq_protocol::names;
 use roxmq_store::Millis;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,19 +24,52 @@ use std::time::Duration;
 use windows::RecentRates;
 
 /// The counters of a topic, reached through its entry.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TopicStats {
     /// Messages put into the topic and the bytes of their records.
     pub put: Sampled,
+    /// Nobody's own messages, which some figures leave out.
+    is_system: bool,
+}
+
+impl TopicStats {
+    pub fn new(topic: &str) -> Self {
+        TopicStats { put: Sampled::default(), is_system: names::is_system_topic(topic) }
+    }
 }
 
 /// The counters of a group on a topic; whoever pulls keeps the handle.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GroupStats {
     /// Messages given to the group.
     pub get: Sampled,
+    /// How long the store took to give them: times, and milliseconds in place of bytes.
+    pub get_took: Sampled,
     /// Messages the group sent back.
     pub send_back: Sampled,
+    /// Popped messages that the group acknowledged.
+    pub ack: Sampled,
+    /// Times that the group popped from a queue.
+    pub pop: Sampled,
+    /// Of a topic of the system.
+    is_system: bool,
+}
+
+impl GroupStats {
+    fn new(topic: &str) -> Self {
+        GroupStats {
+            get: Sampled::default(),
+            get_took: Sampled::default(),
+            send_back: Sampled::default(),
+            ack: Sampled::default(),
+            pop: Sampled::default(),
+            is_system: names::is_system_topic(topic),
+        }
+    }
+
+    fn all(&self) -> [&Sampled; 5] {
+        [&self.get, &self.get_took, &self.send_back, &self.ack, &self.pop]
+    }
 }
 
 /// Groups on topics: topic to group to counters.
@@ -44,9 +78,17 @@ type GroupsByTopic = HashMap<Arc<str>, HashMap<Arc<str>, Arc<GroupStats>, Random
 pub struct Stats {
     groups: RwLock<GroupsByTopic>,
     put: Sampled,
+    /// Of that, into topics of the system.
+    put_system: Sampled,
     put_failed: Counter,
     /// Messages given to consumers.
     get: Sampled,
+    /// Of that, from topics of the system.
+    get_system: Sampled,
+    ack: Sampled,
+    pop: Sampled,
+    connections_opened: Sampled,
+    connections_closed: Sampled,
     /// Pulls, by whether they found anything.
     get_found: Counter,
     get_missed: Counter,
@@ -62,8 +104,14 @@ impl Stats {
         Stats {
             groups: RwLock::default(),
             put: Sampled::default(),
+            put_system: Sampled::default(),
             put_failed: Counter::default(),
             get: Sampled::default(),
+            get_system: Sampled::default(),
+            ack: Sampled::default(),
+            pop: Sampled::default(),
+            connections_opened: Sampled::default(),
+            connections_closed: Sampled::default(),
             get_found: Counter::default(),
             get_missed: Counter::default(),
             put_took: Distribution::default(),
@@ -78,6 +126,9 @@ impl Stats {
     pub fn put(&self, topic: &TopicStats, messages: u64, bytes: u64) {
         topic.put.add(messages, bytes);
         self.put.add(messages, bytes);
+        if topic.is_system {
+            self.put_system.add(messages, bytes);
+        }
     }
 
     /// How long the append of a burst with so many messages took.
@@ -96,7 +147,8 @@ impl Stats {
             return known;
         }
         let mut groups = self.groups.write();
-        Arc::clone(groups.entry(topic.into()).or_default().entry(group.into()).or_default())
+        let of_topic = groups.entry(topic.into()).or_default();
+        Arc::clone(of_topic.entry(group.into()).or_insert_with(|| Arc::new(GroupStats::new(topic))))
     }
 
     /// A pull that found messages.
@@ -104,6 +156,34 @@ impl Stats {
         group.get.add(messages, bytes);
         self.get.add(messages, bytes);
         self.get_found.add(1, 0);
+        if group.is_system {
+            self.get_system.add(messages, bytes);
+        }
+    }
+
+    /// How long the store took for what the group was given.
+    pub fn group_get_took(&self, group: &GroupStats, elapsed: Duration) {
+        group.get_took.add(1, u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
+    }
+
+    /// Messages that a group popped from a queue at one time.
+    pub fn popped(&self, group: &GroupStats) {
+        group.pop.add(1, 0);
+        self.pop.add(1, 0);
+    }
+
+    /// Popped messages that a group acknowledged.
+    pub fn acknowledged(&self, group: &GroupStats, messages: u64) {
+        group.ack.add(messages, 0);
+        self.ack.add(messages, 0);
+    }
+
+    pub fn connection_opened(&self) {
+        self.connections_opened.add(1, 0);
+    }
+
+    pub fn connection_closed(&self) {
+        self.connections_closed.add(1, 0);
     }
 
     /// A pull that found nothing.

@@ -104,7 +104,7 @@ impl TopicTable {
             return None;
         }
         let config = topic_config(name, 1, perm::READ | perm::WRITE);
-        Some(Arc::new(Topic { config, stats: Arc::default() }))
+        Some(Arc::new(Topic { config, stats: Arc::new(TopicStats::new(name)) }))
     }
 
     /// Makes or replaces a topic.
@@ -235,8 +235,11 @@ impl TopicTable {
     fn insert(&self, config: TopicConfig) -> Arc<Topic> {
         self.retention.set(&config.topic_name, attributes::reserve_time(&config.attributes));
         let mut topics = self.topics.write();
-        let stats =
-            topics.get(config.topic_name.as_str()).map(|known| Arc::clone(&known.stats)).unwrap_or_default();
+        let known = topics.get(config.topic_name.as_str());
+        let stats = match known {
+            Some(known) => Arc::clone(&known.stats),
+            None => Arc::new(TopicStats::new(&config.topic_name)),
+        };
         let topic = Arc::new(Topic { config, stats });
         topics.insert(topic.topic_name.as_str().into(), Arc::clone(&topic));
         topic

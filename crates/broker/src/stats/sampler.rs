@@ -20,16 +20,22 @@ pub(crate) struct ThreeWindows {
 impl Stats {
     /// Samples everything; to be called every ten seconds.
     pub(crate) fn sample(&self, topics: &TopicTable, now: Millis) {
-        self.put.sample(now);
-        self.get.sample(now);
+        let of_broker = [
+            &self.put,
+            &self.put_system,
+            &self.get,
+            &self.get_system,
+            &self.ack,
+            &self.pop,
+            &self.connections_opened,
+            &self.connections_closed,
+        ];
+        of_broker.iter().for_each(|counter| counter.sample(now));
         for topic in topics.all() {
             topic.stats.put.sample(now);
         }
         for groups in self.groups.read().values() {
-            for group in groups.values() {
-                group.get.sample(now);
-                group.send_back.sample(now);
-            }
+            groups.values().flat_map(|group| group.all()).for_each(|counter| counter.sample(now));
         }
         self.rates.lock().sample(self.rate_sample(now));
         self.days.lock().tick(now, self.in_out());
@@ -45,8 +51,12 @@ impl Stats {
         }
     }
 
+    /// Of everybody's own messages.
     fn in_out(&self) -> InOut {
-        InOut { put: self.put.count(), get: self.get.count() }
+        InOut {
+            put: self.put.count().saturating_sub(self.put_system.count()),
+            get: self.get.count().saturating_sub(self.get_system.count()),
+        }
     }
 }
 
@@ -65,16 +75,36 @@ impl StatsView<'_> {
                 let topic = self.topics.get(key)?;
                 read(&topic.stats.put, name.ends_with("SIZE"))
             }
-            "GROUP_GET_NUMS" | "GROUP_GET_SIZE" => {
-                let (topic, group) = key.split_once('@')?;
-                read(&self.stats.known_group(topic, group)?.get, name.ends_with("SIZE"))
+            "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC" if key == self.cluster => {
+                difference(&self.stats.put, &self.stats.put_system)
             }
-            "SNDBCK_PUT_NUMS" => {
-                let (topic, group) = key.split_once('@')?;
-                read(&self.stats.known_group(topic, group)?.send_back, false)
+            "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC" if key == self.cluster => {
+                difference(&self.stats.get, &self.stats.get_system)
             }
             "BROKER_PUT_NUMS" if key == self.cluster => read(&self.stats.put, false),
             "BROKER_GET_NUMS" if key == self.cluster => read(&self.stats.get, false),
+            "BROKER_ACK_NUMS" if key == self.cluster => read(&self.stats.ack, false),
+            "BROKER_CK_NUMS" if key == self.cluster => read(&self.stats.pop, false),
+            "CHANNEL_ACTIVITY" => match key {
+                "CONNECT" => read(&self.stats.connections_opened, false),
+                "CLOSE" => read(&self.stats.connections_closed, false),
+                _ => None,
+            },
+            _ => self.find_of_group(name, key),
+        }
+    }
+
+    /// The statistics that each group has on each topic, by `topic@group`.
+    fn find_of_group(&self, name: &str, key: &str) -> Option<ThreeWindows> {
+        let (topic, group) = key.split_once('@')?;
+        let group = self.stats.known_group(topic, group)?;
+        match name {
+            "GROUP_GET_NUMS" => read(&group.get, false),
+            "GROUP_GET_SIZE" => read(&group.get, true),
+            "GROUP_GET_LATENCY" => read(&group.get_took, true),
+            "GROUP_ACK_NUMS" => read(&group.ack, false),
+            "GROUP_CK_NUMS" => read(&group.pop, false),
+            "SNDBCK_PUT_NUMS" => read(&group.send_back, false),
             _ => None,
         }
     }
@@ -103,10 +133,10 @@ impl StatsView<'_> {
             ("putLatency999", format!("{:.2}", stats.put_took.quantile_ms(0.999))),
             ("msgPutTotalYesterdayMorning", days.yesterday_morning.put.to_string()),
             ("msgPutTotalTodayMorning", days.today_morning.put.to_string()),
-            ("msgPutTotalTodayNow", put.count.to_string()),
+            ("msgPutTotalTodayNow", stats.in_out().put.to_string()),
             ("msgGetTotalYesterdayMorning", days.yesterday_morning.get.to_string()),
             ("msgGetTotalTodayMorning", days.today_morning.get.to_string()),
-            ("msgGetTotalTodayNow", stats.get.count().to_string()),
+            ("msgGetTotalTodayNow", stats.in_out().get.to_string()),
         ]
     }
 }
@@ -118,4 +148,14 @@ fn read(counter: &super::Sampled, bytes: bool) -> Option<ThreeWindows> {
     let windows = counter.windows();
     let windows = if bytes { &windows.bytes } else { &windows.messages };
     Some(ThreeWindows { minute: windows.minute(), hour: windows.hour(), day: windows.day() })
+}
+
+/// A statistic without a part of it.
+fn difference(whole: &super::Sampled, part: &super::Sampled) -> Option<ThreeWindows> {
+    let (whole, part) = (read(whole, false)?, read(part, false).unwrap_or_default());
+    Some(ThreeWindows {
+        minute: whole.minute.without(part.minute),
+        hour: whole.hour.without(part.hour),
+        day: whole.day.without(part.day),
+    })
 }

@@ -41,6 +41,14 @@ pub struct WindowSum {
     pub average: f64,
 }
 
+impl WindowSum {
+    /// The sum without a part of it.
+    pub(super) fn without(self, part: WindowSum) -> WindowSum {
+        let tps = (self.tps - part.tps).max(0.0);
+        WindowSum { sum: self.sum.saturating_sub(part.sum), tps, average: self.average }
+    }
+}
+
 impl Windows {
     /// To be called every ten seconds.
     pub(crate) fn sample(&mut self, now: Millis, sum: u64, times: u64) {
