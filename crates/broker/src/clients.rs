@@ -10,7 +10,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod inquiries;
 pub(crate) mod leaving;
 pub mod member;
-mod notices;
+pub(crate) mod notices;
 mod producers;
 
 use consuming::Consuming;

@@ -55,7 +55,7 @@ pub(crate) fn request(
     output: &mut Output,
 ) {
     let reply_to = ReplyTo { opaque: frame.header.opaque, encoding: frame.header.encoding };
-    let mut pull = match admit::admit(broker, frame) {
+    let mut pull = match admit::admit(broker, connection, frame) {
         Ok(Admission::Pull(pull)) => pull,
         Ok(Admission::GoTo(pull, offset)) => return reply_to.go_to(&pull, offset, output),
         Err(refused) => return output.reply(&frame.header, refused.into_response()),
@@ -101,7 +101,11 @@ fn read(
         let before = Instant::now();
         let result =
             broker.store.read(&pull.queue, pull.position, pull.limits, &pull.filter, mode, records)?;
-        broker.stats.get_took(before.elapsed());
+        let elapsed = before.elapsed();
+        broker.stats.get_took(elapsed);
+        if result.status == ReadStatus::Found {
+            broker.stats.group_get_took(&pull.stats, elapsed);
+        }
         with(&result, records);
         if records.capacity() > KEPT_BYTES_MAX {
             *records = Vec::new();

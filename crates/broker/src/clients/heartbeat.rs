@@ -5,7 +5,7 @@ use super::{Announcement, Changed, notices};
 use crate::Broker;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use roxmq_protocol::body::heartbeat::{ConsumerData, HeartbeatData};
+use roxmq_protocol::body::heartbeat::{ConsumeType, ConsumerData, HeartbeatData};
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -46,14 +46,17 @@ pub(crate) fn handle(broker: &Broker, caller: &Caller<'_>, frame: &Frame<'_>) ->
         .with("IS_SUB_CHANGE", resubscribe))
 }
 
-/// One consumer group of the heartbeat. A group that is not there and may not be made is passed over in silence:
-/// what its consumers ask next gets the refusal that says so.
+/// One consumer group of the heartbeat. A group that is not there and may not be made, or that pulls where that isn't
+/// wanted, is passed over in silence: what its consumers ask next gets the refusal that says so.
 fn consumer_seen(
     broker: &Broker,
     client: &Client<Arc<Connection>>,
     data: &ConsumerData,
     announcement: Announcement,
 ) -> Changed {
+    if data.consume_type == ConsumeType::Actively && broker.config().reject_pull_consumer_enable {
+        return Changed::default();
+    }
     let Some(config) = broker.groups.get_or_create(&data.group_name) else {
         return Changed::default();
     };

@@ -9,13 +9,17 @@ use crate::lmq;
 use crate::refusal::Refusal;
 use crate::stats::GroupStats;
 use crate::topics::Topic;
+use roxmq_protocol::body::heartbeat::ConsumeType;
 use roxmq_protocol::code::request::LITE_PULL_MESSAGE;
+use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::ext::FieldError;
 use roxmq_protocol::frame::Frame;
+use roxmq_protocol::names;
 use roxmq_protocol::request::pull::PullHeader;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::sys_flag::pull as flag;
+use roxmq_remoting::Connection;
 use roxmq_store::read::ReadLimits;
 use roxmq_store::{ConsumeQueue, QueueId, QueueOffset};
 use std::sync::Arc;
@@ -100,7 +104,11 @@ impl From<FieldError> for Refused {
     }
 }
 
-pub(super) fn admit(broker: &Broker, frame: &Frame<'_>) -> Result<Admission, Refused> {
+pub(super) fn admit(
+    broker: &Broker,
+    connection: &Connection,
+    frame: &Frame<'_>,
+) -> Result<Admission, Refused> {
     let header = PullHeader::decode(&frame.header.ext)?;
     let config = broker.config();
     check_broker(&config, frame.header.code == LITE_PULL_MESSAGE)?;
@@ -114,6 +122,9 @@ pub(super) fn admit(broker: &Broker, frame: &Frame<'_>) -> Result<Admission, Ref
     check_numbers(&header, topic.read_queue_nums)?;
     lmq::check_room(broker, &config, &header.topic)?;
     let filter = subscription::filter(broker, &config, &header, &group)?;
+    if config.reject_pull_consumer_enable {
+        check_consumer(broker, &header.consumer_group, connection)?;
+    }
     let queue_id = QueueId(header.queue_id);
     // The Go pull consumer asks for 0 messages and means as many as there may be.
     let wanted = match header.max_msg_nums {
@@ -170,6 +181,22 @@ fn check_broker(config: &BrokerConfig, lite: bool) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Where consumers that pull when they like are turned away (`rejectPullConsumerEnable`), only members of groups that
+/// are online may pull: the heartbeats of others aren't taken.
+fn check_consumer(broker: &Broker, group: &str, connection: &Connection) -> Result<(), Refusal> {
+    let online = broker.clients.consumer_group(group);
+    let pushes = online.as_ref().is_some_and(|online| online.info.consume_type != ConsumeType::Actively);
+    let is_member = online.is_some_and(|online| online.members.contains(connection.id()));
+    if pushes || is_member || names::is_system_group(group) {
+        return Ok(());
+    }
+    let remark = format!(
+        "the consumer's group info not exist, or the pull consumer is rejected by server: {group} \
+         (rejectPullConsumerEnable)"
+    );
+    Err(Refusal::new(response::SUBSCRIPTION_NOT_EXIST, remark))
+}
+
 fn check_group(group: &SubscriptionGroupConfig) -> Result<(), Refused> {
     if group.consume_enable {
         return Ok(());
@@ -223,7 +250,6 @@ fn suspend_ms(config: &BrokerConfig, header: &PullHeader<'_>) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roxmq_protocol::code::response;
 
     fn header(change: impl FnOnce(&mut PullHeader<'static>)) -> PullHeader<'static> {
         let mut header = PullHeader {

@@ -1,7 +1,7 @@
 //! Heartbeats, what the members of a group are told, and how clients leave: requests 34, 35, 38, 46, pushes 40.
 
 use crate::node::Node;
-use crate::requests::assert_code;
+use crate::requests::{assert_code, pull};
 use crate::wire::Wire;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -284,5 +284,41 @@ async fn a_filter_is_checked_before_its_consumer_starts() {
     let answer = node.call(request(good)).await;
     assert_code(&answer, response::SYSTEM_ERROR, &["SQL92", "enablePropertyFilter is false"]);
     assert_code(&node.call(request(tags.to_owned())).await, response::SUCCESS, &[]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn changes_of_a_group_may_be_told_together_later() {
+    let node = Node::start_with(&[("realTimeNotifyConsumerChange", "false")]).await;
+    let mut wire = Wire::connect(&node).await;
+    assert_taken(&wire.call(heartbeat("c1", "g", &["T"])).await, true);
+    assert_eq!(wire.pushed_so_far().await, NOTHING);
+    node.stop().await;
+}
+
+/// Where consumers that pull when they like aren't wanted, their heartbeats aren't taken, and only members of groups
+/// that are online may pull.
+#[tokio::test]
+async fn pull_consumers_are_turned_away_where_they_are_not_wanted() {
+    let node = Node::start_with(&[("rejectPullConsumerEnable", "true")]).await;
+    node.create_topic("T", 1, 6).await;
+    let mut wire = Wire::connect(&node).await;
+    let pushes = heartbeat("c1", "push", &["T"]);
+    let pulls = String::from_utf8(heartbeat("c1", "pull", &["T"]).body.to_vec()).unwrap();
+    let pulls =
+        Command::request(request::HEART_BEAT).body(pulls.replace("CONSUME_PASSIVELY", "CONSUME_ACTIVELY"));
+    for heartbeat in [pushes, pulls] {
+        assert_code(&wire.call(heartbeat).await, response::SUCCESS, &[]);
+    }
+    assert_code(&wire.call(consumer_ids("pull")).await, response::SYSTEM_ERROR, &["no consumer"]);
+    let mut check = async |group: &str, code: i32| {
+        let words: &[&str] =
+            if code == response::PULL_NOT_FOUND { &[] } else { &["rejectPullConsumerEnable"] };
+        assert_code(&wire.call(pull(group, "T", 0, 0)).await, code, words);
+    };
+    check("push", response::PULL_NOT_FOUND).await;
+    check("pull", response::SUBSCRIPTION_NOT_EXIST).await;
+    check("nobody", response::SUBSCRIPTION_NOT_EXIST).await;
+    check("CID_RMQ_SYS_X", response::PULL_NOT_FOUND).await;
     node.stop().await;
 }
