@@ -5,6 +5,7 @@ pub(crate) mod broker_stats;
 pub(crate) mod cleaning;
 mod config_text;
 pub(crate) mod groups;
+pub(crate) mod ha_status;
 pub(crate) mod runtime;
 pub(crate) mod system_topics;
 mod table_part;

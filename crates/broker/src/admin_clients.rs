@@ -4,6 +4,8 @@ pub(crate) mod clone_offsets;
 pub(crate) mod connections;
 pub(crate) mod consume_queue;
 pub(crate) mod consume_stats;
+pub(crate) mod consumer_status;
+pub(crate) mod correction_offsets;
 pub(crate) mod forbidden;
 pub(crate) mod offset_tables;
 mod queue_view;

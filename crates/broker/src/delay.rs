@@ -4,5 +4,6 @@ mod levels;
 mod redelivery;
 mod schedule;
 
+pub(crate) use levels::Parked;
 pub use levels::{DEFAULT_LEVELS, DelayLevels, LevelError};
 pub(crate) use schedule::Schedule;

@@ -8,7 +8,7 @@ use crate::clients::{heartbeat, inquiries, leaving};
 use crate::lite;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back, transactions};
+use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -27,8 +27,6 @@ pub(crate) enum Handler {
     Send,
     /// Answered now, or when there is something to answer with.
     Waits(fn(&Arc<Broker>, &Arc<Connection>, &Frame<'_>, &mut Output)),
-    /// The end of a transaction, answered at once or when its half message has been read.
-    End,
     /// Answered at once: it waits for nothing.
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
@@ -50,7 +48,7 @@ pub(crate) fn handler_of(frame: &Frame<'_>) -> Option<Handler> {
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, End, Later, Now, Operator, Send, Waits};
+    use Handler::{Disk, Later, Now, Operator, Send, Waits};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
@@ -59,12 +57,11 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         LITE_PULL_MESSAGE => Waits(pull::request),
         POP_MESSAGE => Waits(pop::request),
         NOTIFICATION => Waits(pop::notification::request),
+        PEEK_MESSAGE => Disk(pop::peek::handle),
         POLLING_INFO => Now(pop::polling_info::handle),
         SEND_REPLY_MESSAGE => Later(reply::handle),
         SEND_REPLY_MESSAGE_V2 => Later(reply::handle),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
-        END_TRANSACTION => End,
-        RESUME_CHECK_HALF_MESSAGE => Disk(transactions::resume),
 
         POP_LITE_MESSAGE => Later(lite::pop),
         LITE_SUBSCRIPTION_CTL => Later(lite::control),
@@ -109,6 +106,7 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         GET_BROKER_CONFIG => Disk(admin::broker_config::show),
         UPDATE_BROKER_CONFIG => Operator(admin::broker_config::change),
         GET_BROKER_RUNTIME_INFO => Disk(admin::runtime::handle),
+        GET_BROKER_HA_STATUS => Now(admin::ha_status::handle),
         VIEW_BROKER_STATS_DATA => Now(admin::broker_stats::handle),
         CLEAN_EXPIRED_CONSUMEQUEUE => Operator(admin::cleaning::expired),
         DELETE_EXPIRED_COMMITLOG => Operator(admin::cleaning::expired),
@@ -130,6 +128,8 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         GET_ALL_CONSUMER_OFFSET => Now(tools::offset_tables::of_consumers),
         GET_ALL_DELAY_OFFSET => Now(tools::offset_tables::of_delay_levels),
         INVOKE_BROKER_TO_RESET_OFFSET => Later(tools::reset_offset::handle),
+        INVOKE_BROKER_TO_GET_CONSUMER_STATUS => Later(tools::consumer_status::handle),
+        QUERY_CORRECTION_OFFSET => Now(tools::correction_offsets::handle),
         CLONE_GROUP_OFFSET => Operator(tools::clone_offsets::handle),
         UPDATE_AND_GET_GROUP_FORBIDDEN => Now(tools::forbidden::handle),
         _ => return None,

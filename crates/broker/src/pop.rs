@@ -8,6 +8,7 @@ mod answer;
 mod availability;
 mod deferred;
 pub(crate) mod notification;
+pub(crate) mod peek;
 pub(crate) mod polling_info;
 mod try_pop;
 mod waiting;

@@ -18,6 +18,7 @@ pub mod consume_stats;
 pub mod data_version;
 pub mod group_config;
 pub mod group_table;
+pub mod ha_status;
 pub mod heartbeat;
 pub mod list;
 pub mod lite;

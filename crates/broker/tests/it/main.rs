@@ -30,5 +30,4 @@ mod retry;
 mod send;
 mod stats_admin;
 mod topics;
-mod transactions;
 mod wire;

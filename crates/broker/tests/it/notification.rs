@@ -195,6 +195,32 @@ async fn the_pops_that_wait_are_counted() {
 }
 
 #[tokio::test]
+async fn the_next_messages_are_seen_without_being_taken() {
+    let node = node().await;
+    node.create_topic("%RETRY%g_T", 1, 6).await;
+    let peek = |queue_id, count: i32| {
+        let request = polling_info(queue_id).with("maxMsgNums", count);
+        Command { code: request::PEEK_MESSAGE, ..request }
+    };
+    let nothing = node.call(peek(-1, 32)).await;
+    assert_code(&nothing, response::PULL_NOT_FOUND, &["NO_MESSAGE_IN_QUEUE"]);
+    assert_code(&node.call(send_to("T", 0, &[], "a")).await, 0, &[]);
+    assert_code(&node.call(send_to("T", 2, &[], "b")).await, 0, &[]);
+    assert_code(&node.call(send("%RETRY%g_T", "again")).await, 0, &[]);
+    for _ in 0..2 {
+        let answer = node.call(peek(-1, 32)).await;
+        assert_code(&answer, response::SUCCESS, &["FOUND"]);
+        let texts: Vec<_> = messages(&answer).iter().map(|message| message.text().to_owned()).collect();
+        assert_eq!(texts, ["a", "b", "again"]);
+        assert_eq!(number(&answer, "restNum"), 3);
+    }
+    assert_eq!(messages(&node.call(peek(-1, 2)).await).len(), 2);
+    assert_eq!(messages(&node.call(peek(1, 32)).await)[0].text(), "again");
+    assert_code(&node.call(peek(-1, 0)).await, response::INVALID_PARAMETER, &["maxMsgNums[0]"]);
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn refusals() {
     let node = Node::start_with(&[("autoCreateSubscriptionGroup", "false")]).await;
     node.create_topic("T", 4, 6).await;

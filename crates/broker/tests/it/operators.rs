@@ -3,6 +3,7 @@
 use crate::node::Node;
 use crate::requests::*;
 use roxmq_protocol::body::broker_stats::BrokerStatsData;
+use roxmq_protocol::body::ha_status::HaStatus;
 use roxmq_protocol::body::list::{KvTable, TopicList};
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -194,14 +195,37 @@ async fn statistics_are_found_by_name_and_key() {
     let view = |name: &str, key: &str| {
         Command::request(request::VIEW_BROKER_STATS_DATA).with("statsName", name).with("statsKey", key)
     };
-    for (name, key) in
-        [("TOPIC_PUT_NUMS", "T"), ("TOPIC_PUT_SIZE", "T"), ("BROKER_PUT_NUMS", "DefaultCluster")]
-    {
+    assert_code(&node.call(pull("g", "T", 0, 0)).await, response::SUCCESS, &[]);
+    for (name, key) in [
+        ("TOPIC_PUT_NUMS", "T"),
+        ("TOPIC_PUT_SIZE", "T"),
+        ("GROUP_GET_NUMS", "T@g"),
+        ("GROUP_GET_SIZE", "T@g"),
+        ("GROUP_GET_LATENCY", "T@g"),
+        ("BROKER_PUT_NUMS", "DefaultCluster"),
+        ("BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC", "DefaultCluster"),
+        ("BROKER_GET_NUMS", "DefaultCluster"),
+        ("BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC", "DefaultCluster"),
+        ("CHANNEL_ACTIVITY", "CONNECT"),
+    ] {
         let answer = node.call(view(name, key)).await;
+        assert_code(&answer, response::SUCCESS, &[]);
         BrokerStatsData::from_json_bytes(&answer.body).unwrap();
     }
     let unknown = node.call(view("TOPIC_PUT_NUMS", "U")).await;
     assert_code(&unknown, response::SYSTEM_ERROR, &["The stats <TOPIC_PUT_NUMS> <U> not exist"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_master_without_replicas_says_so() {
+    let node = Node::start().await;
+    assert_code(&node.call(send("T", "1")).await, response::SUCCESS, &[]);
+    let answer = node.call(Command::request(request::GET_BROKER_HA_STATUS)).await;
+    assert_code(&answer, response::SUCCESS, &[]);
+    let status = HaStatus::from_json_bytes(&answer.body).unwrap();
+    assert!(status.master && status.master_commit_log_max_offset > 0, "{status:?}");
+    assert_eq!((status.in_sync_slave_nums, status.ha_connection_info), (0, Vec::new()));
     node.stop().await;
 }
 

@@ -1,8 +1,8 @@
-//! Requests that a consumer answers through the broker: 307 and 309.
+//! Requests that consumers answer through the broker: 223, 307 and 309.
 
 use crate::clients::{assert_noticed, body, heartbeat, of_group};
 use crate::node::Node;
-use crate::requests::{assert_code, messages, send};
+use crate::requests::{assert_code, change, messages, send};
 use crate::wire::Wire;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -72,6 +72,50 @@ async fn a_consumer_gets_one_message_through_the_broker() {
     let beyond = format!("{}{:016X}", &id[..16], 1_u64 << 40);
     assert_code(&tool.call(directly(&beyond)).await, response::SYSTEM_ERROR, &["no message"]);
     assert_code(&tool.call(directly("none")).await, response::SYSTEM_ERROR, &["'none'"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn consumers_say_where_they_are() {
+    let node = Node::start().await;
+    let mut tool = Wire::connect(&node).await;
+    let (mut first, mut second) = (Wire::connect(&node).await, Wire::connect(&node).await);
+    first.call(heartbeat("c1", "g", &["T"])).await;
+    second.call(heartbeat("c2", "g", &["T"])).await;
+    assert_noticed(&mut first, "g").await;
+    assert_noticed(&mut first, "g").await;
+    assert_noticed(&mut second, "g").await;
+    let asked =
+        Command::request(request::INVOKE_BROKER_TO_GET_CONSUMER_STATUS).with("topic", "T").with("group", "g");
+    let table = r#"{{"brokerName":"b","queueId":0,"topic":"T"}:5}"#;
+    let stands = || {
+        let body = format!(r#"{{"consumerTable":{{}},"messageQueueTable":{table}}}"#);
+        Command::response(response::SUCCESS).body(body)
+    };
+
+    let opaque = tool.send(asked.clone()).await;
+    for (consumer, answer) in
+        [(&mut first, stands()), (&mut second, Command::response(response::SYSTEM_ERROR))]
+    {
+        let request = consumer.pushed().await;
+        assert_eq!(request.code, request::GET_CONSUMER_STATUS_FROM_CLIENT);
+        assert_eq!((request.field("topic"), request.field("group")), (Some("T"), Some("g")));
+        consumer.respond(&request, answer).await;
+    }
+    let of = |client: &str| format!(r#"{{"consumerTable":{{"{client}":{table}}},"messageQueueTable":{{}}}}"#);
+    assert_eq!(body(&tool.answer(opaque).await), of("c1"));
+
+    let opaque = tool.send(asked.clone().with("clientAddr", "c2")).await;
+    let request = second.pushed().await;
+    second.respond(&request, stands()).await;
+    assert_eq!(body(&tool.answer(opaque).await), of("c2"));
+    assert_eq!(first.pushed_so_far().await, Vec::<i32>::new());
+
+    let nobody = node.call(change(asked.clone(), "group", "nobody")).await;
+    assert_code(&nobody, response::SYSTEM_ERROR, &["No Any Consumer online", "[nobody]"]);
+    let mut old = Wire::connect_as(&node, Language::Java, 1).await;
+    old.call(heartbeat("old", "g", &["T"])).await;
+    assert_code(&node.call(asked).await, response::SYSTEM_ERROR, &["does not support", "old"]);
     node.stop().await;
 }
 

@@ -240,6 +240,28 @@ async fn a_group_takes_over_the_offsets_of_another() {
 }
 
 #[tokio::test]
+async fn the_slowest_group_of_a_topic() {
+    let node = started().await;
+    for (group, offset) in [("fast", 3), ("slow", 1)] {
+        node.put_group(group, 1, 16).await;
+        assert_code(&node.call(commit(group, "T", 0, offset)).await, 0, &[]);
+    }
+    let asked = |compared: &str, left_out: &str| {
+        of_topic(request::QUERY_CORRECTION_OFFSET, "T")
+            .with("compareGroup", compared)
+            .with("filterGroups", left_out)
+    };
+    expect(&node, asked("g", ""), r#"{"correctionOffsets":{0:1}}"#).await;
+    expect(&node, asked("g", "slow"), r#"{"correctionOffsets":{0:2}}"#).await;
+    // To leave a group out is not to forget it.
+    expect(&node, asked("g", "fast"), r#"{"correctionOffsets":{0:1}}"#).await;
+    let nothing = format!(r#"{{"correctionOffsets":{{0:{}}}}}"#, i64::MAX);
+    expect(&node, asked("g", "slow,g"), &nothing).await;
+    expect(&node, asked("unknown", "slow,g"), r#"{"correctionOffsets":{0:3}}"#).await;
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn a_group_is_forbidden_a_topic() {
     let node = started().await;
     let asked = of_topic(request::UPDATE_AND_GET_GROUP_FORBIDDEN, "T").with("group", "g");

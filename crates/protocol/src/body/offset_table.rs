@@ -1,5 +1,5 @@
 //! Tables of offsets: of consumers (code 43, `consumerOffset.json`), of delay levels (code 45, `delayOffset.json`),
-//! of a reset (codes 220 and 222), of a correction (code 308).
+//! of a reset (codes 220 and 222), of consumers that are online (codes 221 and 223), of a correction (code 308).
 
 use super::data_version::DataVersion;
 use crate::message_queue::MessageQueue;
@@ -45,6 +45,16 @@ json_object! {
         "offset" offset: i64,
         "queueId" queue_id: i32,
         "topic" topic: String,
+    }
+}
+
+json_object! {
+    /// Where consumers stand by their own account.
+    pub struct ConsumerStatus {
+        /// By client id: the answer to tools.
+        "consumerTable" consumer_table: BTreeMap<String, BTreeMap<MessageQueue, i64>>,
+        /// Of one client: its answer to the broker.
+        "messageQueueTable" message_queue_table: BTreeMap<MessageQueue, i64>,
     }
 }
 

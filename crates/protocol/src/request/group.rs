@@ -75,6 +75,44 @@ impl<'a> GetConsumeStats<'a> {
     }
 }
 
+/// Code 308.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryCorrectionOffset<'a> {
+    pub topic: Cow<'a, str>,
+    pub compare_group: Cow<'a, str>,
+    /// Groups that don't count, separated by `,`.
+    pub filter_groups: Option<Cow<'a, str>>,
+}
+
+impl<'a> QueryCorrectionOffset<'a> {
+    pub fn decode(ext: &ExtFields<'a>) -> Result<Self, FieldError> {
+        Ok(QueryCorrectionOffset {
+            topic: ext.need_str("topic")?,
+            compare_group: ext.need_str("compareGroup")?,
+            filter_groups: ext.str("filterGroups"),
+        })
+    }
+}
+
+/// Code 223.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetConsumerStatus<'a> {
+    pub topic: Cow<'a, str>,
+    pub group: Cow<'a, str>,
+    /// The client's id, whatever the field is called; all clients if it is absent.
+    pub client_id: Option<Cow<'a, str>>,
+}
+
+impl<'a> GetConsumerStatus<'a> {
+    pub fn decode(ext: &ExtFields<'a>) -> Result<Self, FieldError> {
+        Ok(GetConsumerStatus {
+            topic: ext.need_str("topic")?,
+            group: ext.need_str("group")?,
+            client_id: ext.str("clientAddr").filter(|id| !id.trim().is_empty()),
+        })
+    }
+}
+
 /// Code 315.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewBrokerStats<'a> {

@@ -1,7 +1,28 @@
-//! Questions about what pops would find or wait for: codes 200054 and 200055.
+//! Questions about what pops would find or wait for: codes 200052, 200054 and 200055.
 
 use super::{ExtFields, FieldError};
 use std::borrow::Cow;
+
+/// Code 200052.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeekHeader<'a> {
+    pub consumer_group: Cow<'a, str>,
+    pub topic: Cow<'a, str>,
+    /// -1 for all queues.
+    pub queue_id: i32,
+    pub max_msg_nums: i32,
+}
+
+impl<'a> PeekHeader<'a> {
+    pub fn decode(ext: &ExtFields<'a>) -> Result<Self, FieldError> {
+        Ok(PeekHeader {
+            consumer_group: ext.need_str("consumerGroup")?,
+            topic: ext.need_str("topic")?,
+            queue_id: ext.need_i32("queueId")?,
+            max_msg_nums: ext.need_i32("maxMsgNums")?,
+        })
+    }
+}
 
 /// Code 200054.
 #[derive(Clone, Debug, PartialEq, Eq)]
