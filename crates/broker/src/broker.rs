@@ -23,12 +23,13 @@ use crate::state::{
 };
 use crate::stats::Stats;
 use crate::topics::TopicTable;
+use crate::transactions::{self, LeftBehind, RebuildError, Transactions};
 use crate::upkeep;
 use parking_lot::Mutex;
 use roxmq_protocol::body::data_version::DataVersion;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
-use roxmq_store::{OpenError, RecoveryReport, Store};
+use roxmq_store::{OpenError, PhyOffset, RecoveryReport, Store};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub enum StartError {
     State(#[from] LoadError),
     #[error("the state of the broker can't be written: {0}")]
     Write(#[from] state::WriteError),
+    #[error("the pending transactions can't be found: {0}")]
+    Transactions(#[from] RebuildError),
     #[error("looking for messages that their topics no longer keep (reserve.time) failed: {0}")]
     Expire(io::Error),
 }
@@ -66,6 +69,8 @@ pub struct StartReport {
     pub repairs: Vec<String>,
     /// Changes of topics, groups and offsets that only the log had.
     pub replayed_changes: usize,
+    /// Half messages that wait for a decision.
+    pub pending_transactions: usize,
 }
 
 pub struct Broker {
@@ -95,6 +100,7 @@ pub struct Broker {
     /// `messageDelayLevel`
     pub(crate) delay_levels: DelayLevels,
     pub(crate) schedule: Schedule,
+    pub(crate) transactions: Transactions,
     pub(crate) disk_work: DiskWork,
     pub(crate) stats: Stats,
     pub(crate) name_servers: Arc<dyn NameServers>,
@@ -117,6 +123,7 @@ impl Broker {
         let root = store_options.root.clone();
         let topic_retention = Arc::clone(&store_options.topic_retention);
         let (store, recovered) = Store::open(Arc::clone(&files), Arc::clone(&clock), store_options)?;
+        let recovered_from = PhyOffset(store.max_phy_offset().0 - recovered.scanned_bytes as i64);
         let journal = StoreJournal::new(Arc::clone(&store), Arc::clone(&clock), advertised);
         let state_log = Arc::new(StateLog::new(journal));
         let topic_changes = Arc::new(TopicChanges::default());
@@ -173,6 +180,7 @@ impl Broker {
             lite: Lite::default(),
             delay_levels,
             schedule: Schedule::default(),
+            transactions: Transactions::default(),
             disk_work: DiskWork::default(),
             name_servers,
             registration: Registration::default(),
@@ -183,8 +191,13 @@ impl Broker {
             config_version: Mutex::default(),
             tasks: Mutex::new(Some(JoinSet::new())),
         };
-        let report =
-            StartReport { store: recovered, repairs: loaded.repairs, replayed_changes: loaded.replayed };
+        let left = LeftBehind { complete: !recovered.crashed && !loaded.behind, recovered_from };
+        let report = StartReport {
+            store: recovered,
+            repairs: loaded.repairs,
+            replayed_changes: loaded.replayed,
+            pending_transactions: transactions::rebuild(&broker, left)?,
+        };
         let broker = Arc::new(broker);
         broker.store.set_arrival_listener(Arc::new(Arrivals(Arc::downgrade(&broker))));
         Ok((broker, report))
@@ -193,12 +206,14 @@ impl Broker {
     /// Starts the background tasks on the current tokio runtime.
     pub fn run(self: &Arc<Self>) -> io::Result<()> {
         self.schedule.start(self)?;
+        self.transactions.start(self)?;
         let mut tasks = self.tasks.lock();
         let Some(tasks) = tasks.as_mut() else { return Ok(()) };
         tasks.spawn(upkeep::log_offsets(Arc::clone(self)));
         tasks.spawn(upkeep::write_definitions(Arc::clone(self)));
         tasks.spawn(upkeep::write_offsets(Arc::clone(self)));
         tasks.spawn(upkeep::write_filters(Arc::clone(self)));
+        tasks.spawn(upkeep::note_transactions(Arc::clone(self)));
         tasks.spawn(upkeep::sample_stats(Arc::clone(self)));
         tasks.spawn(upkeep::expire_clients(Arc::clone(self)));
         tasks.spawn(notices::run(Arc::clone(self)));

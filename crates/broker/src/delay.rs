@@ -4,6 +4,5 @@ mod levels;
 mod redelivery;
 mod schedule;
 
-pub(crate) use levels::Parked;
 pub use levels::{DEFAULT_LEVELS, DelayLevels, LevelError};
 pub(crate) use schedule::Schedule;

@@ -8,7 +8,7 @@ use crate::clients::{heartbeat, inquiries, leaving};
 use crate::lite;
 use crate::refusal::Refusal;
 use crate::service::Caller;
-use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back};
+use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back, transactions};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -27,6 +27,8 @@ pub(crate) enum Handler {
     Send,
     /// Answered now, or when there is something to answer with.
     Waits(fn(&Arc<Broker>, &Arc<Connection>, &Frame<'_>, &mut Output)),
+    /// The end of a transaction, answered at once or when its half message has been read.
+    End,
     /// Answered at once: it waits for nothing.
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
@@ -48,7 +50,7 @@ pub(crate) fn handler_of(frame: &Frame<'_>) -> Option<Handler> {
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, Later, Now, Operator, Send, Waits};
+    use Handler::{Disk, End, Later, Now, Operator, Send, Waits};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
@@ -62,6 +64,8 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         SEND_REPLY_MESSAGE => Later(reply::handle),
         SEND_REPLY_MESSAGE_V2 => Later(reply::handle),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
+        END_TRANSACTION => End,
+        RESUME_CHECK_HALF_MESSAGE => Disk(transactions::resume),
 
         POP_LITE_MESSAGE => Later(lite::pop),
         LITE_SUBSCRIPTION_CTL => Later(lite::control),

@@ -3,6 +3,7 @@
 mod admin;
 mod admin_clients;
 mod admin_rights;
+mod alarm;
 mod arrivals;
 mod assignment;
 pub mod broker;
@@ -41,6 +42,7 @@ pub mod state;
 pub mod stats;
 mod table_version;
 pub mod topics;
+pub mod transactions;
 mod upkeep;
 
 pub use broker::{Broker, BrokerOptions, StartError, StartReport};

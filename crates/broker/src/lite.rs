@@ -14,6 +14,7 @@ mod expiry;
 mod order;
 mod pop;
 mod receipts;
+mod state;
 mod subscriptions;
 
 pub(crate) use admin::{broker_info, client_info, group_info, parent_info, topic_info, trigger};

@@ -15,5 +15,6 @@ mod unique_id;
 
 pub(crate) use admit::dead_letter_topic;
 pub(crate) use burst::SendBurst;
+pub(crate) use failure::refusal_of as refusal_of_append;
 pub(crate) use properties::IndexKeys;
 pub(crate) use single::SingleSend;

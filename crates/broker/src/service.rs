@@ -6,6 +6,7 @@ use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::transactions;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -74,19 +75,19 @@ impl BrokerService {
 }
 
 /// What an answer that comes later needs to know of its request.
-struct ReplyTo {
+pub(crate) struct ReplyTo {
     opaque: i32,
     encoding: Encoding,
     oneway: bool,
 }
 
 impl ReplyTo {
-    fn of(frame: &Frame<'_>) -> Self {
+    pub(crate) fn of(frame: &Frame<'_>) -> Self {
         let header = &frame.header;
         ReplyTo { opaque: header.opaque, encoding: header.encoding, oneway: header.is_oneway() }
     }
 
-    fn respond(&self, connection: &Connection, answer: Result<Command, Refusal>) {
+    pub(crate) fn respond(&self, connection: &Connection, answer: Result<Command, Refusal>) {
         if !self.oneway {
             let response = answer.unwrap_or_else(Refusal::into_response);
             connection.respond(self.opaque, self.encoding, response);
@@ -121,6 +122,7 @@ impl Service for BrokerService {
         match handler {
             Handler::Send => {}
             Handler::Waits(handle) => handle(broker, connection, frame, output),
+            Handler::End => transactions::end(broker, &mut session.ends, connection, frame, output),
             Handler::Now(handle) => {
                 let answer = handle(broker, &Caller { connection }, frame);
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));

@@ -29,7 +29,7 @@ pub(crate) use config_file::{ConfigFile, Found};
 pub(crate) use journal::{StateLog, StoreJournal, Turn};
 pub(crate) use load::load;
 pub(crate) use offset_batches::log_offsets;
-pub(crate) use replay::Tables;
+pub(crate) use replay::{Tables, first_at_or_after};
 pub(crate) use writer::{SnapshotFiles, SnapshotWriter, Which};
 
 #[cfg(test)]

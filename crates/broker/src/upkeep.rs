@@ -5,6 +5,7 @@ use crate::clients::leaving;
 use crate::filter::filter_file;
 use crate::state::{Which, log_offsets as log_offset_batches};
 use crate::stats::SAMPLE_INTERVAL;
+use crate::transactions;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -68,6 +69,23 @@ pub(crate) async fn write_filters(broker: Arc<Broker>) {
     }
 }
 
+/// How far the half messages are done with into the offsets of their group.
+pub(crate) async fn note_transactions(broker: Arc<Broker>) {
+    let mut ticks = interval(Duration::from_millis(broker.config().flush_consumer_offset_interval_ms));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let noting = Arc::clone(&broker);
+        match tokio::task::spawn_blocking(move || transactions::note_progress(&noting)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the progress of transactions can't be noted; it is tried again")
+            }
+            Err(error) => tracing::error!(%error, "noting the progress of transactions was cut short"),
+        }
+    }
+}
+
 fn save_filters(broker: &Broker) {
     if let Err(error) = filter_file::save(&broker.filter_file, &broker.filters) {
         tracing::error!(%error, "the filters of consumer groups could not be written");
@@ -118,6 +136,10 @@ async fn write(broker: &Arc<Broker>, which: Which) {
 /// Everything into the log and the files, then the store is closed. Waits for the disk.
 pub(crate) fn finish(broker: &Broker) {
     broker.schedule.stop();
+    broker.transactions.stop();
+    if let Err(error) = transactions::note_progress(broker) {
+        tracing::warn!(%error, "the progress of transactions is not noted; the next start looks further back");
+    }
     let tables = broker.tables();
     if let Err(error) = log_offset_batches(&broker.state_log, tables) {
         // The files take them all the same.

@@ -185,6 +185,12 @@ impl Connection {
         self.calls.begin()
     }
 
+    /// How many bytes wait to be sent to the peer.
+    pub fn unsent_bytes(&self) -> usize {
+        let queue = self.queue.lock();
+        queue.output.len() + queue.unwritten
+    }
+
     /// Says that an answer comes later.
     pub fn promise_answer(self: &Arc<Self>) -> LateAnswer {
         self.queue.lock().late_answers += 1;

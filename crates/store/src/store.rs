@@ -9,9 +9,12 @@ use crate::options::{FlushMode, StoreOptions};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueEntry};
 use crate::read::{Boundary, KeyQuery, ReadFilter, ReadLimits, ReadResult};
+use crate::recovery::scan::{Scan, Step};
 use crate::retention;
 use parking_lot::Mutex;
+use roxmq_protocol::record::Record;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -188,6 +191,21 @@ impl Store {
     /// The record at a position of the log, or none if no record starts there.
     pub fn record(&self, at: PhyOffset) -> io::Result<Option<Vec<u8>>> {
         self.core.record(at)
+    }
+
+    /// Shows every whole record from a position on where one starts, until it is told to stop.
+    pub fn scan(
+        &self,
+        from: PhyOffset,
+        each: &mut dyn FnMut(&Record<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let mut scan = Scan::new(&self.core.log.segments, from.0);
+        while let Step::Record(record) = scan.step()? {
+            if each(&record).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// When the record of this queue offset was stored, if it is still there.

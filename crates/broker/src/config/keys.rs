@@ -107,6 +107,12 @@ keys! {
     /// Whether replies are also kept in the reply topic.
     store_reply_message_enable / "storeReplyMessageEnable": bool = true, AtOnce;
     reject_transaction_message / "rejectTransactionMessage": bool = false, AtOnce;
+    /// A producer is asked about a half message that it hasn't decided on for this long.
+    transaction_timeout_ms / "transactionTimeOut": u64 = 6_000, AtOnce;
+    /// And asked again after this.
+    transaction_check_interval_ms / "transactionCheckInterval": u64 = 30_000, AtOnce;
+    /// How often, before the broker gives the half message up.
+    transaction_check_max / "transactionCheckMax": u32 = 15, AtOnce;
     message_delay_level / "messageDelayLevel": String =
         "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h".to_owned(), AtStart;
 

@@ -84,6 +84,10 @@ impl BrokerConfig {
             faults.range(key, value, 1..=MESSAGE_BYTES_MAX);
         }
         faults.range("channelExpiredTimeout", self.channel_expired_timeout_ms, 1_000..=86_400_000);
+        const DAY_MS: u64 = 86_400_000;
+        faults.range("transactionTimeOut", self.transaction_timeout_ms, 1..=DAY_MS);
+        faults.range("transactionCheckInterval", self.transaction_check_interval_ms, 1..=DAY_MS);
+        faults.range("transactionCheckMax", self.transaction_check_max, 1..=10_000);
         faults.range("registerNameServerPeriod", self.register_name_server_period_ms, 10_000..=60_000);
         faults.range("flushConsumerOffsetInterval", self.flush_consumer_offset_interval_ms, 100..=3_600_000);
         if let Err(error) = DelayLevels::parse(&self.message_delay_level) {

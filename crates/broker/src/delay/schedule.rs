@@ -5,16 +5,16 @@
 
 use super::redelivery::{self, Undeliverable};
 use crate::Broker;
+use crate::alarm::Alarm;
 use crate::lmq;
 use crate::topics::Topic;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use roxmq_protocol::names;
 use roxmq_protocol::record::Record;
 use roxmq_store::{AppendBatch, AppendError, ConsumeQueue, Millis, QueueEntry, QueueId, QueueOffset};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// How many entries of a level are delivered with one append.
 const BATCH_MAX: usize = 64;
@@ -22,22 +22,11 @@ const BATCH_MAX: usize = 64;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 /// How long to wait after a failure before the same messages are tried again.
 const RETRY_MS: i64 = 1_000;
-/// The longest sleep; looking in vain once an hour costs nothing, and an overflow of the clock's types can't happen.
-const SLEEP_MS_MAX: i64 = 3_600_000;
 
 #[derive(Default)]
 pub(crate) struct Schedule {
-    state: Mutex<State>,
-    changed: Condvar,
-    /// When the thread looks next by itself; 0 while it is looking.
-    asleep_until: AtomicI64,
+    alarm: Alarm,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-#[derive(Default)]
-struct State {
-    stop: bool,
-    look_again: bool,
 }
 
 /// A level's queue and how far it is delivered.
@@ -60,8 +49,7 @@ impl Schedule {
 
     /// Returns when nothing is being delivered any more.
     pub(crate) fn stop(&self) {
-        self.state.lock().stop = true;
-        self.changed.notify_one();
+        self.alarm.stop();
         let thread = self.thread.lock().take();
         if let Some(thread) = thread
             && thread.join().is_err()
@@ -72,41 +60,22 @@ impl Schedule {
 
     /// A delayed message was stored. Wakes the thread if it would sleep too long for it.
     pub(crate) fn arrived(&self, broker: &Broker, queue: &ConsumeQueue) {
-        let due = broker.clock.now().0 + broker.delay_levels.delay_ms(queue.id().0 + 1);
-        if due < self.asleep_until.load(Ordering::SeqCst) {
-            self.state.lock().look_again = true;
-            self.changed.notify_one();
-        }
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.state.lock().stop
-    }
-
-    /// Sleeps until the time, or until there may be something earlier. False when it is time to stop.
-    fn sleep(&self, wait_ms: i64) -> bool {
-        let mut state = self.state.lock();
-        if !state.stop && !state.look_again && wait_ms > 0 {
-            self.changed.wait_for(&mut state, Duration::from_millis(wait_ms as u64));
-        }
-        state.look_again = false;
-        !state.stop
+        let delay_ms = broker.delay_levels.delay_ms(queue.id().0 + 1);
+        self.alarm.set_for(Millis(broker.clock.now().0 + delay_ms));
     }
 }
 
 fn run(broker: &Broker) {
-    let schedule = &broker.schedule;
+    let alarm = &broker.schedule.alarm;
     let mut levels = open_levels(broker);
     let mut batch = AppendBatch::new();
     loop {
-        schedule.asleep_until.store(0, Ordering::SeqCst);
+        alarm.look();
         let next = levels.iter_mut().filter_map(|level| level.deliver(broker, &mut batch)).min();
         let now = broker.clock.now();
-        let until = next.map_or(now.0 + SLEEP_MS_MAX, |due| due.0.min(now.0 + SLEEP_MS_MAX));
-        schedule.asleep_until.store(until, Ordering::SeqCst);
         // What was stored while nobody was asleep has told nobody.
-        let overlooked = levels.iter().any(|level| level.has_news(broker, Millis(until)));
-        if !schedule.sleep(if overlooked { 0 } else { until - now.0 }) {
+        let has_news = |until| levels.iter().any(|level| level.has_news(broker, until));
+        if !alarm.sleep(now, next, has_news) {
             return;
         }
     }
@@ -141,7 +110,7 @@ impl Level {
             match looked {
                 Ok(Looked::Empty) => return None,
                 Ok(Looked::NotDue(due)) => return Some(due),
-                Ok(Looked::Delivered) if broker.schedule.is_stopping() => return None,
+                Ok(Looked::Delivered) if broker.schedule.alarm.is_stopping() => return None,
                 Ok(Looked::Delivered) => {}
                 Err(error) => {
                     if !std::mem::replace(&mut self.failing, true) {

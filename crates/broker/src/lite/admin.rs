@@ -1,6 +1,6 @@
 //! What tools ask about lite topics (200074 to 200079).
 
-use super::subscriptions::client_key;
+use super::state::client_key;
 use super::{bind_topic, parent};
 use crate::Broker;
 use crate::groups::SubscriptionGroupConfig;

@@ -1,6 +1,6 @@
 //! Clients subscribe to lite topics (200071).
 
-use super::subscriptions::{ClientKey, client_key};
+use super::state::{ClientKey, client_key};
 use super::{RESET_ON_TAKE_OVER, RESET_ON_UNSUBSCRIBE, WILDCARD, bound_group, is_exclusive, is_true, parent};
 use crate::Broker;
 use crate::dispatch::Answer;

@@ -5,16 +5,15 @@
 //! finds nothing in one forgets it.
 
 use super::order::Order;
+use super::state::{ClientKey, OrderKey, State, Subscribed, quota};
 use crate::Broker;
 use crate::deadlines::Deadlines;
 use crate::refusal::Refusal;
-use foldhash::{HashMap, HashSet};
 use parking_lot::Mutex;
-use roxmq_protocol::code::response;
 use roxmq_remoting::Connection;
 use roxmq_store::multi_dispatch::LMQ_QUEUE;
 use roxmq_store::{ConsumeQueue, Millis};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Notify;
@@ -26,45 +25,6 @@ pub(crate) struct Lite {
     /// How many pops wait.
     pub(super) waiting: AtomicUsize,
     closed: AtomicBool,
-}
-
-#[derive(Default)]
-struct State {
-    /// By group and client id.
-    clients: BTreeMap<ClientKey, Client>,
-    /// By light queue.
-    queues: HashMap<Arc<str>, Subscribed>,
-    /// By group and light queue.
-    orders: HashMap<OrderKey, Order>,
-    /// When orders stop to block.
-    free: BTreeSet<(Millis, OrderKey)>,
-    /// Somebody is looking there just now.
-    looking: HashSet<OrderKey>,
-    /// Lite topics of all clients together.
-    subscriptions: usize,
-}
-
-/// Group and client id.
-pub(super) type ClientKey = (Arc<str>, Arc<str>);
-/// Group and light queue.
-type OrderKey = (Arc<str>, Arc<str>);
-
-struct Client {
-    parent: String,
-    queues: BTreeSet<Arc<str>>,
-    /// None until it has subscribed.
-    connection: Option<Arc<Connection>>,
-    renewed: Millis,
-    accessed: Millis,
-    consumed: Millis,
-    ready: VecDeque<Arc<str>>,
-    is_ready: HashSet<Arc<str>>,
-    wake: Arc<Notify>,
-}
-
-struct Subscribed {
-    queue: Arc<ConsumeQueue>,
-    clients: BTreeSet<ClientKey>,
 }
 
 /// A light queue in which to look, and how far.
@@ -84,109 +44,6 @@ pub(super) struct ClientView {
 
 /// Clients that have lost a lite topic to another, to be told.
 pub(super) type TakenOver = Vec<(Arc<Connection>, ClientKey)>;
-
-impl Client {
-    fn new(parent: &str, now: Millis) -> Self {
-        Client {
-            parent: parent.to_owned(),
-            queues: BTreeSet::new(),
-            connection: None,
-            renewed: now,
-            accessed: Millis(0),
-            consumed: Millis(0),
-            ready: VecDeque::new(),
-            is_ready: HashSet::default(),
-            wake: Arc::default(),
-        }
-    }
-
-    fn mark(&mut self, queue: &Arc<str>) {
-        if self.is_ready.insert(Arc::clone(queue)) {
-            self.ready.push_back(Arc::clone(queue));
-        }
-        self.wake.notify_one();
-    }
-
-    fn take_ready(&mut self) -> Option<Arc<str>> {
-        let queue = self.ready.pop_front()?;
-        self.is_ready.remove(&queue);
-        Some(queue)
-    }
-}
-
-pub(super) fn client_key(group: &str, client_id: &str) -> ClientKey {
-    (group.into(), client_id.into())
-}
-
-impl State {
-    fn client(
-        &mut self,
-        key: &ClientKey,
-        parent: &str,
-        limit: usize,
-        now: Millis,
-    ) -> Result<&mut Client, Refusal> {
-        if !self.clients.contains_key(key) && self.clients.len() >= limit {
-            return Err(quota(format!("{limit} clients have subscribed to lite topics already")));
-        }
-        Ok(self.clients.entry(key.clone()).or_insert_with(|| Client::new(parent, now)))
-    }
-
-    fn mark_ready(&mut self, group: Option<&str>, queue: &Arc<str>) {
-        let Some(subscribed) = self.queues.get(queue) else { return };
-        for key in subscribed.clients.iter().filter(|key| group.is_none_or(|group| *key.0 == *group)) {
-            if let Some(client) = self.clients.get_mut(key) {
-                client.mark(queue);
-            }
-        }
-    }
-
-    fn set_order(&mut self, key: &OrderKey, order: Option<Order>) -> Option<Millis> {
-        let free_at = order.as_ref().and_then(Order::free_at);
-        let before = match order.filter(|_| free_at.is_some()) {
-            Some(order) => self.orders.insert(key.clone(), order),
-            None => self.orders.remove(key),
-        };
-        if let Some(before) = before.and_then(|order| order.free_at()) {
-            self.free.remove(&(before, key.clone()));
-        }
-        if let Some(free_at) = free_at {
-            self.free.insert((free_at, key.clone()));
-        }
-        free_at
-    }
-
-    fn forget_orders(&mut self, of: impl Fn(&OrderKey) -> bool) {
-        let keys: Vec<OrderKey> = self.orders.keys().filter(|key| of(key)).cloned().collect();
-        for key in &keys {
-            self.set_order(key, None);
-        }
-    }
-
-    /// Takes a lite topic from a client; gives the queue's name if nobody is left.
-    fn unsubscribe(&mut self, key: &ClientKey, queue: &str) -> Option<Arc<str>> {
-        let client = self.clients.get_mut(key)?;
-        let name = client.queues.take(queue)?;
-        client.is_ready.remove(&name);
-        client.ready.retain(|ready| *ready != name);
-        self.subscriptions -= 1;
-        let subscribed = self.queues.get_mut(&name)?;
-        subscribed.clients.remove(key);
-        if !subscribed.clients.is_empty() {
-            return None;
-        }
-        subscribed.queue.waiters.fetch_sub(1, Ordering::SeqCst);
-        self.queues.remove(&name);
-        Some(name)
-    }
-}
-
-fn quota(why: String) -> Refusal {
-    Refusal::new(
-        response::LITE_SUBSCRIPTION_QUOTA_EXCEEDED,
-        format!("lite subscription quota exceeded: {why} (maxLiteSubscriptionCount)"),
-    )
-}
 
 impl Lite {
     /// Notes that the client lives and where it can be told something.

@@ -3,16 +3,18 @@
 use super::admit::{Admitted, admit};
 use super::answer::{Answers, LateAnswers, PendingSend, Sender};
 use super::failure;
-use super::message::Incoming;
+use super::message::{Incoming, Place};
 use super::properties::MessageProperties;
 use super::rules;
 use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
+use crate::transactions::NewHalf;
 use roxmq_protocol::code::response;
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::message_id::OffsetMessageId;
+use roxmq_protocol::names;
 use roxmq_protocol::properties::{self, name};
 use roxmq_protocol::request::send::SendHeader;
 use roxmq_remoting::{Connection, Output};
@@ -24,6 +26,8 @@ use std::time::Instant;
 pub(crate) struct SendBurst {
     batch: AppendBatch,
     pending: Vec<PendingSend>,
+    /// Those of the pending messages that are half messages.
+    halves: Vec<NewHalf>,
     /// The unique keys of the pending sends, one behind the other.
     keys: String,
     properties: MessageProperties,
@@ -64,6 +68,7 @@ impl SendBurst {
         SendBurst {
             batch: AppendBatch::new(),
             pending: Vec::new(),
+            halves: Vec::new(),
             keys: String::new(),
             properties: MessageProperties::default(),
             unique_ids: UniqueIds::new(connection_id),
@@ -123,16 +128,23 @@ impl SendBurst {
         let born_host = connection.remote();
         let now = self.now;
         let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
+        let mut place = Place::Own;
         let queue_id = if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
             admitted.queue_id
         } else {
             let (properties, ids) = (&mut self.properties, &mut self.unique_ids);
-            let queue_id = incoming.push_single(frame.body, properties, ids, &mut self.batch)?;
+            let pushed = incoming.push_single(frame.body, properties, ids, &mut self.batch)?;
             self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
-            queue_id
+            place = pushed.place;
+            pushed.own_queue
         };
-        let Admitted { topic, .. } = admitted;
+        let Admitted { mut topic, .. } = admitted;
+        if let Place::Half(ask_after) = place {
+            self.halves.push(NewHalf { index: first, ask_after });
+            // Where it is counted; its own topic has it when it is committed.
+            topic = broker.topics.get(names::TRANS_HALF_TOPIC).unwrap_or(topic);
+        }
         self.pending.push(PendingSend {
             opaque: frame.header.opaque,
             encoding: frame.header.encoding,
@@ -156,7 +168,12 @@ impl SendBurst {
             return;
         };
         let before = Instant::now();
+        let preparing = (!self.halves.is_empty()).then(|| broker.transactions.appending(&broker.store));
         let appended = broker.store.append(&mut self.batch);
+        if appended.is_ok() {
+            broker.transactions.prepared(&settings.config, &self.halves, self.batch.stored());
+        }
+        drop(preparing);
         broker.stats.put_took(before.elapsed(), self.batch.len() as u64);
         match appended {
             Ok(end) => self.answer(broker, &settings.sender, connection, end, output),
@@ -171,6 +188,7 @@ impl SendBurst {
         self.settings = Some(settings);
         self.batch.clear();
         self.pending.clear();
+        self.halves.clear();
         self.keys.clear();
     }
 

@@ -6,7 +6,7 @@ use roxmq_store::AppendError;
 use roxmq_store::store::FlushError;
 
 /// Code 14 tells a client to try another broker.
-pub(super) fn refusal_of(error: &AppendError) -> Refusal {
+pub(crate) fn refusal_of(error: &AppendError) -> Refusal {
     let code = match error {
         AppendError::TooLarge { .. } => response::MESSAGE_ILLEGAL,
         _ => response::SERVICE_NOT_AVAILABLE,

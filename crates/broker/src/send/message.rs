@@ -7,10 +7,10 @@ use super::rules;
 use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::config::BrokerConfig;
-use crate::delay::Parked;
 use crate::lmq;
 use crate::refusal::Refusal;
 use crate::topics::{TopicConfig, TopicFilterType};
+use crate::transactions::{self, AskAfter};
 use roxmq_protocol::batch::BatchItems;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::request::send::SendHeader;
@@ -31,14 +31,14 @@ pub(super) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// A message by itself, and the queue it goes to. Its properties are left in `properties`.
+    /// A message by itself. Its properties are left in `properties`.
     pub(super) fn push_single(
         &self,
         body: &[u8],
         properties: &mut MessageProperties,
         unique_ids: &mut UniqueIds,
         batch: &mut AppendBatch,
-    ) -> Result<QueueId, Refusal> {
+    ) -> Result<Pushed, Refusal> {
         properties.load(self.header.properties)?;
         if properties.uniq_key().is_none() {
             let store_ip = self.settings.sender.store_host.ip();
@@ -48,15 +48,23 @@ impl Incoming<'_> {
             bury(properties)?;
         }
         let level = properties.delay_level()?;
-        check_kind(&self.settings.config, self.header, properties, level)?;
+        let half = check_kind(&self.settings.config, self.header, properties, level)?;
         check_keys(&self.admitted.topic, properties)?;
         let own_queue = self.own_queue(properties)?;
         self.name_light_queues(properties)?;
-        let parked = if level > 0 { Some(self.park(properties, level)?) } else { None };
+        // A half message is delayed when it is committed.
+        let place = if half {
+            self.hide(properties, own_queue)?
+        } else if level > 0 {
+            self.park(properties, level)?
+        } else {
+            Place::Own
+        };
         properties.add_marks(&self.settings.marks);
-        let (topic, queue_id, tags_code) = match &parked {
-            Some(parked) => (names::SCHEDULE_TOPIC, parked.queue_id, parked.due.0),
-            None => (&*self.admitted.topic.topic_name, own_queue, properties.tags_code()),
+        let (topic, queue_id, tags_code) = match place {
+            Place::Own => (&*self.admitted.topic.topic_name, own_queue, properties.tags_code()),
+            Place::Level { queue_id, due } => (names::SCHEDULE_TOPIC, queue_id, due.0),
+            Place::Half(_) => (names::TRANS_HALF_TOPIC, transactions::HALF_QUEUE, properties.tags_code()),
         };
         let key_hashes = properties.index_keys().hashes(topic);
         let message = NewMessage {
@@ -67,8 +75,8 @@ impl Incoming<'_> {
             key_hashes: &key_hashes,
             ..self.message(self.header.flag, body)
         };
-        // What waits for its time is entered into light queues when that has come.
-        let lmqs = properties.lmqs().filter(|_| parked.is_none());
+        // What waits is entered into light queues when it comes.
+        let lmqs = properties.lmqs().filter(|_| place == Place::Own);
         let pushed = match lmqs {
             Some(lmqs) => {
                 let (config, topic) = (&self.settings.config, &self.admitted.topic);
@@ -78,7 +86,7 @@ impl Incoming<'_> {
             None => batch.push(&self.broker.store, &message),
         };
         pushed.map_err(|error| rules::illegal(error.to_string()))?;
-        Ok(own_queue)
+        Ok(Pushed { own_queue, place })
     }
 
     /// The queue of the message's priority: the higher the one, the higher the other. A priority that doesn't count is
@@ -160,8 +168,19 @@ impl Incoming<'_> {
         }
     }
 
+    /// Makes a half message of it, with its own place noted in its properties.
+    fn hide(&self, properties: &mut MessageProperties, own_queue: QueueId) -> Result<Place, Refusal> {
+        self.broker.transactions.check_room()?;
+        let ask_after = AskAfter::of(properties.get(name::CHECK_IMMUNITY_TIME_IN_SECONDS));
+        let uniq_key = properties.uniq_key().map(str::to_owned);
+        let queue_id = own_queue.to_string();
+        let topic = &self.admitted.topic.topic_name;
+        properties.set(&transactions::mark_half(topic, &queue_id, uniq_key.as_deref()))?;
+        Ok(Place::Half(ask_after))
+    }
+
     /// Sends the message to wait in the queue of its level, with its own place noted in its properties.
-    fn park(&self, properties: &mut MessageProperties, level: i32) -> Result<Parked, Refusal> {
+    fn park(&self, properties: &mut MessageProperties, level: i32) -> Result<Place, Refusal> {
         let parked = self.broker.delay_levels.park(level, self.now);
         let queue_id = self.admitted.queue_id.to_string();
         properties.set(&[
@@ -172,8 +191,27 @@ impl Incoming<'_> {
             (name::TIMER_DELAY_SEC, None),
             (name::TIMER_DELAY_MS, None),
         ])?;
-        Ok(parked)
+        Ok(Place::Level { queue_id: parked.queue_id, due: parked.due })
     }
+}
+
+/// A message that is in the batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pushed {
+    /// Of its topic, whatever queue it waits in.
+    pub(super) own_queue: QueueId,
+    pub(super) place: Place,
+}
+
+/// Where a message is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the queue it was sent to.
+    Own,
+    /// In the queue of its delay level.
+    Level { queue_id: QueueId, due: Millis },
+    /// Out of sight until its producer has decided.
+    Half(AskAfter),
 }
 
 /// Of the flag's bits those that are the sender's to set, and that of the topic.
@@ -196,18 +234,19 @@ fn bury(properties: &mut MessageProperties) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses the kinds of messages that this broker doesn't keep the promises of.
+/// Refuses the kinds of messages that this broker doesn't keep the promises of; gives whether it is a half message.
 fn check_kind(
     config: &BrokerConfig,
     header: &SendHeader<'_>,
     properties: &MessageProperties,
     level: i32,
-) -> Result<(), Refusal> {
+) -> Result<bool, Refusal> {
     // Old clients leave the mark of a transaction on messages that they send for another attempt.
     let is_retry = header.reconsume_times > 0 && level > 0;
-    if properties.is_half_message() && !is_retry {
+    let half = properties.is_half_message() && !is_retry;
+    if half && config.reject_transaction_message {
         return Err(Refusal::denied(format!(
-            "the broker[{}] sending transaction message is forbidden: transactions are not available",
+            "the broker[{}] sending transaction message is forbidden (rejectTransactionMessage)",
             config.broker_name
         )));
     }
@@ -223,7 +262,7 @@ fn check_kind(
             "the message is illegal: it has the property INNER_NUM and is no inner batch",
         ));
     }
-    Ok(())
+    Ok(half)
 }
 
 /// A topic that keeps the last message of each key needs keys.

@@ -87,7 +87,11 @@ pub(super) fn replay(store: &Store, tables: Tables<'_>, from: &Positions) -> Res
 }
 
 /// The first entry of the queue that isn't before the position.
-fn first_at_or_after(store: &Store, queue: &ConsumeQueue, position: PhyOffset) -> io::Result<QueueOffset> {
+pub(crate) fn first_at_or_after(
+    store: &Store,
+    queue: &ConsumeQueue,
+    position: PhyOffset,
+) -> io::Result<QueueOffset> {
     let (mut low, mut high) = (queue.min_offset().0, queue.max_offset().0);
     while low < high {
         let middle = low + (high - low) / 2;

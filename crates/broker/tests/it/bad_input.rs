@@ -22,7 +22,7 @@ async fn unknown_codes() {
 #[tokio::test]
 async fn requests_without_their_fields() {
     let node = Node::start().await;
-    for code in [10, 310, 320, 11, 361, 12, 14, 15, 29, 30, 31, 32, 33, 36] {
+    for code in [10, 310, 320, 11, 361, 12, 14, 15, 29, 30, 31, 32, 33, 36, 37, 323] {
         let answer = node.call(Command::request(code)).await;
         assert_code(&answer, response::SYSTEM_ERROR, &["lacks the field"]);
         node.oneway(Command::request(code)).await;

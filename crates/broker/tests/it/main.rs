@@ -30,4 +30,5 @@ mod retry;
 mod send;
 mod stats_admin;
 mod topics;
+mod transactions;
 mod wire;

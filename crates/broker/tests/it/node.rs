@@ -15,6 +15,7 @@ use roxmq_store::clock::{Clock, SystemClock};
 use roxmq_store::files::OsFiles;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
@@ -37,8 +38,8 @@ impl NameServers for NoNameServers {
 }
 
 pub struct Node {
-    clock: Arc<dyn Clock>,
     settings: Vec<(String, String)>,
+    clock: Arc<dyn Clock>,
     dir: TempDir,
     broker: Arc<Broker>,
     server: Server,
@@ -56,14 +57,17 @@ impl Node {
 
     /// With a clock that the test moves.
     pub async fn start_at(clock: Arc<dyn Clock>, settings: &[(&str, &str)]) -> Node {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let settings = settings.iter().map(owned).collect();
-        Node::open(clock, settings, TempDir::new().unwrap()).await
+        Node::start_on(clock, settings, TempDir::new().unwrap()).await
     }
 
     /// Over the store of another node.
     pub async fn start_in(dir: TempDir) -> Node {
-        Node::open(Arc::new(SystemClock), Vec::new(), dir).await
+        Node::start_on(Arc::new(SystemClock), &[], dir).await
+    }
+
+    pub async fn start_on(clock: Arc<dyn Clock>, settings: &[(&str, &str)], dir: TempDir) -> Node {
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Node::open(clock, settings.iter().map(owned).collect(), dir).await
     }
 
     async fn open(clock: Arc<dyn Clock>, settings: Vec<(String, String)>, dir: TempDir) -> Node {
@@ -103,6 +107,20 @@ impl Node {
         let (clock, settings) = (Arc::clone(&self.clock), self.settings.clone());
         let dir = self.stop().await;
         Node::open(clock, settings, dir).await
+    }
+
+    /// The files of the store as a crash at this moment leaves them, `change`d, and a broker that starts on them.
+    pub async fn crash(self, change: impl FnOnce(&Path)) -> Node {
+        let copy = TempDir::new().unwrap();
+        copy_files(self.dir.path(), copy.path());
+        change(copy.path());
+        let (clock, settings) = (Arc::clone(&self.clock), self.settings.clone());
+        self.stop().await;
+        Node::open(clock, settings, copy).await
+    }
+
+    pub fn broker(&self) -> &Arc<Broker> {
+        &self.broker
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -280,6 +298,19 @@ async fn until(count: usize, waiting: impl Fn() -> usize) {
     while waiting() != count {
         assert!(before.elapsed() < PATIENCE, "{} wait, not {count}", waiting());
         tokio::task::yield_now().await;
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            copy_files(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), &to).unwrap();
+        }
     }
 }
 

@@ -135,7 +135,6 @@ async fn what_this_broker_does_not_promise_is_refused() {
     let check = async |pairs: &[(&str, &str)], code: i32, words: &[&str]| {
         assert_code(&node.call(send_to("T", 0, pairs, "x")).await, code, words);
     };
-    check(&[("TRAN_MSG", "true"), ("PGROUP", "PG")], response::NO_PERMISSION, &["transaction"]).await;
     check(&[("TIMER_DELAY_SEC", "10")], response::SYSTEM_ERROR, &["TIMER_DELAY_SEC"]).await;
     check(&[("DELAY", "soon")], response::MESSAGE_ILLEGAL, &["DELAY", "soon"]).await;
     check(&[("INNER_NUM", "2")], response::MESSAGE_ILLEGAL, &["INNER_NUM"]).await;

@@ -63,6 +63,17 @@ impl Wire {
         }
     }
 
+    /// The next answer, whichever request it is for.
+    pub async fn any_answer(&mut self) -> Command {
+        loop {
+            let command = self.read().await.expect("an answer");
+            if command.flag & 1 != 0 {
+                return command;
+            }
+            self.pushed.push_back(command);
+        }
+    }
+
     /// The next request that the broker sends or has sent.
     pub async fn pushed(&mut self) -> Command {
         loop {
