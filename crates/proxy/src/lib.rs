@@ -17,6 +17,7 @@ mod message;
 mod names;
 mod peer;
 mod proxy;
+mod receipt;
 mod refusal;
 mod registration;
 pub mod schema;

@@ -7,3 +7,4 @@ pub mod queue_choice;
 mod reserved;
 pub mod stored;
 pub mod to_broker;
+pub mod transaction_id;

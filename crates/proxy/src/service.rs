@@ -6,9 +6,8 @@ use crate::refusal::{Refusal, Result};
 use crate::schema::messaging_service_server::MessagingService;
 use crate::schema::*;
 use crate::telemetry::{self, OutboundStream};
-use std::pin::Pin;
 use std::sync::Arc;
-use tonic::codegen::tokio_stream::Stream;
+use tonic::codegen::tokio_stream;
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
 pub struct Service {
@@ -26,13 +25,14 @@ macro_rules! answer {
     }};
 }
 
-type Frames<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+/// Answers that are all there.
+type Listed<T> = tokio_stream::Iter<std::iter::Map<std::vec::IntoIter<T>, fn(T) -> Result<T, Status>>>;
 type Answer<T> = Result<Response<T>, Status>;
 
 #[async_trait]
 impl MessagingService for Service {
-    type ReceiveMessageStream = Frames<ReceiveMessageResponse>;
-    type PullMessageStream = Frames<PullMessageResponse>;
+    type ReceiveMessageStream = calls::receive::Frames;
+    type PullMessageStream = Listed<PullMessageResponse>;
     type TelemetryStream = OutboundStream;
 
     async fn query_route(&self, request: Request<QueryRouteRequest>) -> Answer<QueryRouteResponse> {
@@ -54,39 +54,46 @@ impl MessagingService for Service {
         answer!(self, request, calls::query_assignment::handle, QueryAssignmentResponse)
     }
 
-    async fn receive_message(&self, _: Request<ReceiveMessageRequest>) -> Answer<Self::ReceiveMessageStream> {
-        Err(Status::unimplemented("ReceiveMessage"))
+    async fn receive_message(
+        &self,
+        request: Request<ReceiveMessageRequest>,
+    ) -> Answer<Self::ReceiveMessageStream> {
+        Ok(Response::new(calls::receive::handle(&self.proxy, request).await))
     }
 
-    async fn ack_message(&self, _: Request<AckMessageRequest>) -> Answer<AckMessageResponse> {
-        Err(Status::unimplemented("AckMessage"))
+    async fn ack_message(&self, request: Request<AckMessageRequest>) -> Answer<AckMessageResponse> {
+        answer!(self, request, calls::ack::handle, AckMessageResponse)
     }
 
     async fn forward_message_to_dead_letter_queue(
         &self,
-        _: Request<ForwardMessageToDeadLetterQueueRequest>,
+        request: Request<ForwardMessageToDeadLetterQueueRequest>,
     ) -> Answer<ForwardMessageToDeadLetterQueueResponse> {
-        Err(Status::unimplemented("ForwardMessageToDeadLetterQueue"))
+        answer!(self, request, calls::dead_letter::handle, ForwardMessageToDeadLetterQueueResponse)
     }
 
-    async fn pull_message(&self, _: Request<PullMessageRequest>) -> Answer<Self::PullMessageStream> {
-        Err(Status::unimplemented("PullMessage"))
+    async fn pull_message(&self, request: Request<PullMessageRequest>) -> Answer<Self::PullMessageStream> {
+        let frames = calls::pull::handle(&self.proxy, request).await;
+        Ok(Response::new(tokio_stream::iter(frames.into_iter().map(Ok as fn(_) -> _))))
     }
 
-    async fn update_offset(&self, _: Request<UpdateOffsetRequest>) -> Answer<UpdateOffsetResponse> {
-        Err(Status::unimplemented("UpdateOffset"))
+    async fn update_offset(&self, request: Request<UpdateOffsetRequest>) -> Answer<UpdateOffsetResponse> {
+        answer!(self, request, calls::offsets::update, UpdateOffsetResponse)
     }
 
-    async fn get_offset(&self, _: Request<GetOffsetRequest>) -> Answer<GetOffsetResponse> {
-        Err(Status::unimplemented("GetOffset"))
+    async fn get_offset(&self, request: Request<GetOffsetRequest>) -> Answer<GetOffsetResponse> {
+        answer!(self, request, calls::offsets::get, GetOffsetResponse)
     }
 
-    async fn query_offset(&self, _: Request<QueryOffsetRequest>) -> Answer<QueryOffsetResponse> {
-        Err(Status::unimplemented("QueryOffset"))
+    async fn query_offset(&self, request: Request<QueryOffsetRequest>) -> Answer<QueryOffsetResponse> {
+        answer!(self, request, calls::offsets::query, QueryOffsetResponse)
     }
 
-    async fn end_transaction(&self, _: Request<EndTransactionRequest>) -> Answer<EndTransactionResponse> {
-        Err(Status::unimplemented("EndTransaction"))
+    async fn end_transaction(
+        &self,
+        request: Request<EndTransactionRequest>,
+    ) -> Answer<EndTransactionResponse> {
+        answer!(self, request, calls::end_transaction::handle, EndTransactionResponse)
     }
 
     async fn telemetry(
@@ -111,9 +118,9 @@ impl MessagingService for Service {
 
     async fn change_invisible_duration(
         &self,
-        _: Request<ChangeInvisibleDurationRequest>,
+        request: Request<ChangeInvisibleDurationRequest>,
     ) -> Answer<ChangeInvisibleDurationResponse> {
-        Err(Status::unimplemented("ChangeInvisibleDuration"))
+        answer!(self, request, calls::change_invisible::handle, ChangeInvisibleDurationResponse)
     }
 
     async fn recall_message(&self, _: Request<RecallMessageRequest>) -> Answer<RecallMessageResponse> {

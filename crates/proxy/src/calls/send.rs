@@ -40,7 +40,7 @@ pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Resu
     if answer.as_ref().is_err_and(|refusal| refusal.code == Code::TopicNotFound) {
         proxy.facts.forget_topic(&topic_name);
     }
-    outcome::response(&messages, &answer?)
+    outcome::response(&messages, &answer?, &queue.broker)
 }
 
 async fn send(client: &Client, queue: &Queue, command: Command) -> Result<Command> {

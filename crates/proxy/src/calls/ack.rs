@@ -1,0 +1,59 @@
+//! Messages acknowledged: each entry is answered for itself.
+
+use crate::client::Client;
+use crate::invoker::{no_broker, success};
+use crate::names;
+use crate::proxy::{Proxy, now_ms};
+use crate::receipt::Handle;
+use crate::refusal::{Refusal, Result, common, ok, status_of};
+use crate::schema::{AckMessageEntry, AckMessageRequest, AckMessageResponse, AckMessageResultEntry, Code};
+use std::time::Duration;
+use tonic::Request;
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+pub async fn handle(proxy: &Proxy, request: Request<AckMessageRequest>) -> Result<AckMessageResponse> {
+    let client = proxy.client(&request)?;
+    let AckMessageRequest { group, topic, entries } = request.into_inner();
+    let topic = names::topic(topic.as_ref())?;
+    let group = names::group(group.as_ref())?;
+    let mut results = Vec::with_capacity(entries.len());
+    let mut codes = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let acked = ack(proxy, &client, topic, group, &entry).await;
+        codes.push(acked.as_ref().map_or_else(|refusal| refusal.code, |()| Code::Ok));
+        results.push(AckMessageResultEntry {
+            message_id: entry.message_id,
+            receipt_handle: entry.receipt_handle,
+            status: Some(acked.map_or_else(Refusal::into_status, |()| ok())),
+        });
+    }
+    let code = common(codes).ok_or_else(|| {
+        Refusal::new(Code::InternalServerError, "there is nothing to acknowledge in the request")
+    })?;
+    Ok(AckMessageResponse { status: Some(status_of(code)), entries: results })
+}
+
+async fn ack(
+    proxy: &Proxy,
+    client: &Client,
+    topic: &str,
+    group: &str,
+    entry: &AckMessageEntry,
+) -> Result<()> {
+    let handle = Handle::parse(&entry.receipt_handle)?;
+    check_broker(proxy, &handle)?;
+    handle.check_expiry(now_ms())?;
+    let request = handle.ack(client, topic, group);
+    success(client.call(handle.broker(), request, TIMEOUT).await?)?;
+    Ok(())
+}
+
+/// Clients try again for ever what fails for a while; a handle of a broker that isn't there is no such thing.
+pub fn check_broker(proxy: &Proxy, handle: &Handle<'_>) -> Result<()> {
+    let name = handle.broker();
+    if proxy.invoker.brokers().iter().any(|broker| **broker == *name) {
+        return Ok(());
+    }
+    Err(Refusal { code: Code::InvalidReceiptHandle, ..no_broker(name) })
+}

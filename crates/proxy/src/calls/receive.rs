@@ -1,0 +1,190 @@
+//! Messages handed out to a consumer, by a pop that may wait for them.
+
+mod frames;
+mod polling;
+mod popped;
+mod release;
+mod screen;
+
+pub use frames::Frames;
+
+use crate::caller::{Caller, deadline};
+use crate::client::Client;
+use crate::invoker::Topic;
+use crate::names;
+use crate::proxy::{Proxy, now_ms};
+use crate::refusal::{Refusal, Result, ok};
+use crate::schema::{Code, FilterExpression, FilterType, ReceiveMessageRequest};
+use crate::wire_time::ms_of_duration;
+use polling::Wish;
+use release::{PendingPop, Source};
+use roxmq_protocol::code::{request, response};
+use roxmq_protocol::command::Command;
+use roxmq_protocol::request::pop::{ANY_QUEUE, INIT_MODE_MAX};
+use roxmq_protocol::subscription::{EXPRESSION_SQL92, EXPRESSION_TAG, SubscriptionData};
+use roxmq_protocol::sys_flag::perm;
+use screen::Screen;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tonic::Request;
+use tonic::metadata::MetadataMap;
+
+/// What a client waits for an answer where its settings don't say.
+const REQUEST_TIMEOUT_MS: i64 = 3_000;
+/// What the broker gets for its answer beyond the time that it waits for messages.
+const ANSWER_TIME: Duration = Duration::from_secs(3);
+
+pub async fn handle(proxy: &Arc<Proxy>, request: Request<ReceiveMessageRequest>) -> Frames {
+    match proxy.client(&request) {
+        Err(refusal) => Frames::refusal_alone(refusal),
+        Ok(client) => receive(proxy, client, &request).await.unwrap_or_else(Frames::refusal),
+    }
+}
+
+async fn receive(
+    proxy: &Arc<Proxy>,
+    client: Arc<Client>,
+    request: &Request<ReceiveMessageRequest>,
+) -> Result<Frames> {
+    let plan = Plan::of(proxy, &client, request.metadata(), request.get_ref()).await?;
+    let Plan { source, pop, timeout, screen } = plan;
+    let answer = PendingPop::start(source.clone(), pop, timeout).await?;
+    match answer.code {
+        response::SUCCESS => {}
+        response::POLLING_FULL => {
+            return Err(Refusal::new(Code::TooManyRequests, "too many receives wait for this topic already"));
+        }
+        response::POLLING_TIMEOUT | response::PULL_NOT_FOUND => return Err(nothing("no new message")),
+        _ => return Err(Refusal::from_broker(&answer)),
+    }
+    let popped = popped::read(&answer, &source.broker, &source.topic)?;
+    let messages = screen.keep(&source, popped).await;
+    if messages.is_empty() {
+        return Err(nothing("no match message"));
+    }
+    Ok(Frames::messages(ok(), messages, source))
+}
+
+fn nothing(text: &str) -> Refusal {
+    Refusal::new(Code::MessageNotFound, text)
+}
+
+/// What the broker is asked, and what is done with its answer.
+struct Plan {
+    source: Source,
+    pop: Command,
+    timeout: Duration,
+    screen: Screen,
+}
+
+impl Plan {
+    async fn of(
+        proxy: &Arc<Proxy>,
+        client: &Arc<Client>,
+        metadata: &MetadataMap,
+        asked: &ReceiveMessageRequest,
+    ) -> Result<Plan> {
+        let poll_ms = poll_ms(proxy, client, metadata, asked)?;
+        let queue = asked.message_queue.as_ref();
+        let topic_name = names::topic(queue.and_then(|queue| queue.topic.as_ref()))?;
+        let group_name = names::group(asked.group.as_ref())?;
+        if asked.batch_size < 1 {
+            let text = format!("the batch size is {}; it must be 1 or more", asked.batch_size);
+            return Err(Refusal::new(Code::BadRequest, text));
+        }
+        let invisible_ms = invisible_ms(proxy, asked)?;
+        let filter = filter(topic_name, asked.filter_expression.as_ref())?;
+        let topic = proxy.facts.topic(topic_name).await?;
+        let group = proxy.facts.group(group_name).await?;
+        let wanted = queue.and_then(|queue| queue.broker.as_ref()).map_or("", |broker| broker.name.as_str());
+        let broker = choose_broker(proxy, &topic, wanted).ok_or_else(|| {
+            Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be read"))
+        })?;
+        let pop = client
+            .request(request::POP_MESSAGE)
+            .with("consumerGroup", group_name)
+            .with("topic", topic_name)
+            .with("queueId", ANY_QUEUE)
+            .with("maxMsgNums", asked.batch_size.min(proxy.config.receive_batch_max))
+            .with("invisibleTime", invisible_ms)
+            .with("pollTime", poll_ms)
+            .with("bornTime", now_ms())
+            .with("initMode", INIT_MODE_MAX)
+            .with("expType", &filter.expression_type)
+            .with("exp", &filter.sub_string)
+            .with("order", group.consume_message_orderly)
+            .with_some("attemptId", asked.attempt_id.as_deref().filter(|id| !id.is_empty()));
+        let source = Source {
+            client: Arc::clone(client),
+            broker,
+            topic: topic_name.into(),
+            group: group_name.into(),
+            released_ms: proxy.config.released_invisible_ms,
+        };
+        let timeout = Duration::from_millis(poll_ms.unsigned_abs()) + ANSWER_TIME;
+        let attempts_max = group.retry_max_times.saturating_add(1);
+        Ok(Plan { source, pop, timeout, screen: Screen { tags: filter.tags_set, attempts_max } })
+    }
+}
+
+fn poll_ms(
+    proxy: &Proxy,
+    client: &Client,
+    metadata: &MetadataMap,
+    asked: &ReceiveMessageRequest,
+) -> Result<i64> {
+    let settings = client.settings();
+    let request_timeout = settings.as_ref().and_then(|settings| settings.request_timeout.as_ref());
+    let wish = Wish {
+        asked_ms: asked.long_polling_timeout.as_ref().map(ms_of_duration),
+        remaining_ms: deadline(metadata).map(|left| i64::try_from(left.as_millis()).unwrap_or(i64::MAX)),
+        request_timeout_ms: request_timeout.map_or(REQUEST_TIMEOUT_MS, ms_of_duration),
+    };
+    let limits = proxy.config.polling_ms_min..=proxy.config.polling_ms_max;
+    wish.poll_ms(limits).map_err(|error| {
+        let version = Caller::of(metadata).map_or("", |caller| caller.version);
+        Refusal::new(polling::error_code(version), error.to_string())
+    })
+}
+
+fn invisible_ms(proxy: &Proxy, asked: &ReceiveMessageRequest) -> Result<i64> {
+    let config = &proxy.config;
+    if asked.auto_renew && config.auto_renew {
+        return Ok(config.renewed_invisible_ms);
+    }
+    let wanted = asked.invisible_duration.as_ref().map_or(0, ms_of_duration);
+    let (min, max) = (config.invisible_ms_min, config.invisible_ms_max);
+    if (min..=max).contains(&wanted) {
+        return Ok(wanted);
+    }
+    let text = format!(
+        "messages can't be invisible for {wanted} ms, only for {min} to {max} \
+         (minInvisibleTimeMillsForRecv, maxInvisibleTimeMills)"
+    );
+    Err(Refusal::new(Code::IllegalInvisibleTime, text))
+}
+
+fn filter(topic: &str, expression: Option<&FilterExpression>) -> Result<SubscriptionData> {
+    let kind = match expression.map(FilterExpression::r#type) {
+        Some(FilterType::Sql) => EXPRESSION_SQL92,
+        _ => EXPRESSION_TAG,
+    };
+    let text = expression.map_or("", |expression| expression.expression.as_str());
+    SubscriptionData::parse(topic, text, Some(kind), 0)
+        .map_err(|error| Refusal::new(Code::IllegalFilterExpression, error.to_string()))
+}
+
+/// The wanted broker if it can be read from, else the one whose turn it is.
+fn choose_broker(proxy: &Proxy, topic: &Topic, wanted: &str) -> Option<Arc<str>> {
+    let readable = || {
+        let brokers = topic.brokers.iter().filter(|broker| broker.id == 0 && broker.read_queues > 0);
+        brokers.filter(|broker| perm::is_readable(broker.perm)).map(|broker| &broker.name)
+    };
+    if let Some(name) = readable().find(|name| ***name == *wanted) {
+        return Some(Arc::clone(name));
+    }
+    let count = readable().count();
+    let turn = proxy.turn.fetch_add(1, Ordering::Relaxed);
+    readable().nth(turn.checked_rem(count)?).cloned()
+}

@@ -1,0 +1,76 @@
+//! The last look at messages before a client gets them. The broker tells tags apart by their hashes only, and hands
+//! out what has been tried too often.
+
+use super::popped::Popped;
+use super::release::Source;
+use crate::calls::dead_letter;
+use crate::receipt::Handle;
+use crate::refusal::Result;
+use crate::schema::Message;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+pub struct Screen {
+    /// None for all.
+    pub tags: BTreeSet<String>,
+    pub attempts_max: i32,
+}
+
+enum Fate {
+    Deliver,
+    /// Nobody in the group wants it.
+    Drop,
+    /// It was tried often enough.
+    Bury,
+}
+
+impl Screen {
+    /// What the client gets. The others are done with; if that fails, they come again and are looked at again.
+    pub async fn keep(&self, source: &Source, popped: Vec<Popped>) -> Vec<Message> {
+        let mut kept = Vec::with_capacity(popped.len());
+        for popped in popped {
+            let done = match self.fate(&popped) {
+                Fate::Deliver => {
+                    kept.push(popped.message);
+                    continue;
+                }
+                Fate::Drop => drop_unwanted(source, &popped.message).await,
+                Fate::Bury => bury(source, &popped.message).await,
+            };
+            if let Err(refusal) = done {
+                tracing::warn!(topic = %source.topic, group = %source.group, %refusal, "a message can't be put away");
+            }
+        }
+        kept
+    }
+
+    fn fate(&self, popped: &Popped) -> Fate {
+        let tag = popped.message.system_properties.as_ref().and_then(|system| system.tag.as_deref());
+        if !self.tags.is_empty() && !tag.is_some_and(|tag| self.tags.contains(tag)) {
+            Fate::Drop
+        } else if popped.reconsume_times >= self.attempts_max {
+            Fate::Bury
+        } else {
+            Fate::Deliver
+        }
+    }
+}
+
+async fn drop_unwanted(source: &Source, message: &Message) -> Result<()> {
+    let handle = Handle::parse(handle_of(message))?;
+    let ack = handle.ack(&source.client, &source.topic, &source.group);
+    source.client.call(&source.broker, ack, TIMEOUT).await.map(drop)
+}
+
+async fn bury(source: &Source, message: &Message) -> Result<()> {
+    let handle = Handle::parse(handle_of(message))?;
+    let id = message.system_properties.as_ref().map_or("", |system| system.message_id.as_str());
+    dead_letter::bury(&source.client, &source.topic, &source.group, &handle, id).await
+}
+
+pub fn handle_of(message: &Message) -> &str {
+    let system = message.system_properties.as_ref();
+    system.and_then(|system| system.receipt_handle.as_deref()).unwrap_or_default()
+}
