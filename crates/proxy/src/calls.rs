@@ -11,4 +11,5 @@ pub mod query_assignment;
 pub mod query_route;
 pub mod receive;
 pub mod send;
+pub mod sync_lite;
 pub mod termination;

@@ -14,6 +14,14 @@ use roxmq_protocol::receipt::{PopOrigin, Receipt};
 /// Where the log's offset stands, counted in blanks before it.
 const PHY_OFFSET_AT: usize = 8;
 
+/// As what the message of a handle was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received<'a> {
+    pub topic: &'a str,
+    pub group: &'a str,
+    pub lite_topic: Option<&'a str>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle<'a> {
     /// As the client has it.
@@ -65,23 +73,24 @@ impl<'a> Handle<'a> {
     }
 
     /// The request that acknowledges the message.
-    pub fn ack(&self, client: &Client, topic: &str, group: &str) -> Command {
-        self.request(client.request(request::ACK_MESSAGE), topic, group)
+    pub fn ack(&self, client: &Client, of: Received<'_>) -> Command {
+        self.request(client.request(request::ACK_MESSAGE), of)
     }
 
     /// The request that makes the message visible again after `invisible_ms` from now.
-    pub fn change_invisible(&self, client: &Client, topic: &str, group: &str, invisible_ms: i64) -> Command {
+    pub fn change_invisible(&self, client: &Client, of: Received<'_>, invisible_ms: i64) -> Command {
         let request = client.request(request::CHANGE_MESSAGE_INVISIBLETIME);
-        self.request(request, topic, group).with("invisibleTime", invisible_ms)
+        self.request(request, of).with("invisibleTime", invisible_ms)
     }
 
-    fn request(&self, request: Command, topic: &str, group: &str) -> Command {
+    fn request(&self, request: Command, of: Received<'_>) -> Command {
         request
-            .with("consumerGroup", group)
-            .with("topic", self.real_topic(topic, group))
+            .with("consumerGroup", of.group)
+            .with("topic", self.real_topic(of.topic, of.group))
             .with("queueId", self.receipt.queue_id)
             .with("extraInfo", self.text)
             .with("offset", self.queue_offset)
+            .with_some("liteTopic", of.lite_topic.filter(|lite_topic| !lite_topic.is_empty()))
     }
 
     /// The handle that takes this one's place, as the broker's answer to a change of the invisible time says.

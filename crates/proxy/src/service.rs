@@ -129,8 +129,8 @@ impl MessagingService for Service {
 
     async fn sync_lite_subscription(
         &self,
-        _: Request<SyncLiteSubscriptionRequest>,
+        request: Request<SyncLiteSubscriptionRequest>,
     ) -> Answer<SyncLiteSubscriptionResponse> {
-        Err(Status::unimplemented("SyncLiteSubscription"))
+        answer!(self, request, calls::sync_lite::handle, SyncLiteSubscriptionResponse)
     }
 }

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::invoker::{no_broker, success};
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
-use crate::receipt::Handle;
+use crate::receipt::{Handle, Received};
 use crate::refusal::{Refusal, Result, common, ok, status_of};
 use crate::schema::{AckMessageEntry, AckMessageRequest, AckMessageResponse, AckMessageResultEntry, Code};
 use std::time::Duration;
@@ -44,7 +44,8 @@ async fn ack(
     let handle = Handle::parse(&entry.receipt_handle)?;
     check_broker(proxy, &handle)?;
     handle.check_expiry(now_ms())?;
-    let request = handle.ack(client, topic, group);
+    let received = Received { topic, group, lite_topic: entry.lite_topic.as_deref() };
+    let request = handle.ack(client, received);
     success(client.call(handle.broker(), request, TIMEOUT).await?)?;
     Ok(())
 }

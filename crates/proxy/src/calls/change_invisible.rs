@@ -4,7 +4,7 @@ use super::ack::check_broker;
 use crate::invoker::success;
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
-use crate::receipt::Handle;
+use crate::receipt::{Handle, Received};
 use crate::refusal::{Refusal, Result, ok};
 use crate::schema::{ChangeInvisibleDurationRequest, ChangeInvisibleDurationResponse, Code};
 use crate::wire_time::ms_of_duration;
@@ -32,7 +32,8 @@ pub async fn handle(
     let handle = Handle::parse(&asked.receipt_handle)?;
     check_broker(proxy, &handle)?;
     handle.check_expiry(now_ms())?;
-    let change = handle.change_invisible(&client, topic, group, invisible_ms);
+    let received = Received { topic, group, lite_topic: asked.lite_topic.as_deref() };
+    let change = handle.change_invisible(&client, received, invisible_ms);
     let change = change.with_some("suspend", asked.suspend.filter(|suspend| *suspend));
     let answer = success(client.call(handle.broker(), change, TIMEOUT).await?)?;
     Ok(ChangeInvisibleDurationResponse { status: Some(ok()), receipt_handle: handle.renewed(&answer)? })

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::invoker::success;
 use crate::names;
 use crate::proxy::Proxy;
-use crate::receipt::Handle;
+use crate::receipt::{Handle, Received};
 use crate::refusal::{Refusal, Result, ok};
 use crate::schema::{Code, ForwardMessageToDeadLetterQueueRequest, ForwardMessageToDeadLetterQueueResponse};
 use roxmq_protocol::code::request;
@@ -26,15 +26,15 @@ pub async fn handle(
     let group = names::group(asked.group.as_ref())?;
     let handle = Handle::parse(&asked.receipt_handle)?;
     check_broker(proxy, &handle)?;
-    bury(&client, topic, group, &handle, &asked.message_id).await?;
+    let received = Received { topic, group, lite_topic: asked.lite_topic.as_deref() };
+    bury(&client, received, &handle, &asked.message_id).await?;
     Ok(ForwardMessageToDeadLetterQueueResponse { status: Some(ok()) })
 }
 
 /// Puts the message into the group's dead-letter queue, and acknowledges it.
 pub async fn bury(
     client: &Client,
-    topic: &str,
-    group: &str,
+    received: Received<'_>,
     handle: &Handle<'_>,
     message_id: &str,
 ) -> Result<()> {
@@ -45,13 +45,13 @@ pub async fn bury(
     let send_back = client
         .request(request::CONSUMER_SEND_MSG_BACK)
         .with("offset", phy_offset)
-        .with("group", group)
+        .with("group", received.group)
         .with("delayLevel", NO_MORE_ATTEMPTS)
         .with("originMsgId", message_id)
-        .with("originTopic", handle.real_topic(topic, group))
+        .with("originTopic", handle.real_topic(received.topic, received.group))
         .with("unitMode", false)
         .with("maxReconsumeTimes", 0);
     success(client.call(handle.broker(), send_back, TIMEOUT).await?)?;
-    success(client.call(handle.broker(), handle.ack(client, topic, group), TIMEOUT).await?)?;
+    success(client.call(handle.broker(), handle.ack(client, received), TIMEOUT).await?)?;
     Ok(())
 }

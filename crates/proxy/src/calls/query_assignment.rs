@@ -2,6 +2,7 @@
 //! queue. Nothing is shared out among the clients of a group: the brokers hand each message to one of them.
 
 use super::query_route::{proxied, queue};
+use super::sync_lite::BOUND_TOPIC;
 use crate::addresses;
 use crate::invoker::TopicBroker;
 use crate::names;
@@ -15,7 +16,6 @@ use tonic::Request;
 
 /// The id of a broker's queues as a whole.
 const ALL_QUEUES: i32 = -1;
-const LITE_TOPIC_ATTRIBUTE: &str = "lite.bind.topic";
 
 pub async fn handle(
     proxy: &Proxy,
@@ -27,7 +27,7 @@ pub async fn handle(
     let group_name = names::group(asked.group.as_ref())?;
     let topic = proxy.facts.topic(topic_name).await?;
     let by_queue = match proxy.facts.group(group_name).await {
-        Ok(group) => group.consume_message_orderly && !group.attributes.contains_key(LITE_TOPIC_ATTRIBUTE),
+        Ok(group) => group.consume_message_orderly && !group.attributes.contains_key(BOUND_TOPIC),
         // A group that isn't there yet is no reason: receiving makes it.
         Err(refusal) if refusal.code == Code::ConsumerGroupNotFound => false,
         Err(refusal) => return Err(refusal),

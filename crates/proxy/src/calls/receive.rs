@@ -14,7 +14,7 @@ use crate::invoker::Topic;
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
 use crate::refusal::{Refusal, Result, ok};
-use crate::schema::{Code, FilterExpression, FilterType, ReceiveMessageRequest};
+use crate::schema::{ClientType, Code, FilterExpression, FilterType, ReceiveMessageRequest};
 use crate::wire_time::ms_of_duration;
 use polling::Wish;
 use release::{PendingPop, Source};
@@ -58,7 +58,7 @@ async fn receive(
         response::POLLING_TIMEOUT | response::PULL_NOT_FOUND => return Err(nothing("no new message")),
         _ => return Err(Refusal::from_broker(&answer)),
     }
-    let popped = popped::read(&answer, &source.broker, &source.topic)?;
+    let popped = popped::read(&answer, &source)?;
     let messages = screen.keep(&source, popped).await;
     if messages.is_empty() {
         return Err(nothing("no match message"));
@@ -101,25 +101,33 @@ impl Plan {
         let broker = choose_broker(proxy, &topic, wanted).ok_or_else(|| {
             Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be read"))
         })?;
-        let pop = client
-            .request(request::POP_MESSAGE)
+        let is_lite = client.client_type() == Some(ClientType::LitePushConsumer);
+        let count = asked.batch_size.min(proxy.config.receive_batch_max);
+        let pop = if is_lite {
+            client.request(request::POP_LITE_MESSAGE).with("clientId", &client.id).with("maxMsgNum", count)
+        } else {
+            client
+                .request(request::POP_MESSAGE)
+                .with("queueId", ANY_QUEUE)
+                .with("maxMsgNums", count)
+                .with("initMode", INIT_MODE_MAX)
+                .with("expType", &filter.expression_type)
+                .with("exp", &filter.sub_string)
+                .with("order", group.consume_message_orderly)
+        };
+        let pop = pop
             .with("consumerGroup", group_name)
             .with("topic", topic_name)
-            .with("queueId", ANY_QUEUE)
-            .with("maxMsgNums", asked.batch_size.min(proxy.config.receive_batch_max))
             .with("invisibleTime", invisible_ms)
             .with("pollTime", poll_ms)
             .with("bornTime", now_ms())
-            .with("initMode", INIT_MODE_MAX)
-            .with("expType", &filter.expression_type)
-            .with("exp", &filter.sub_string)
-            .with("order", group.consume_message_orderly)
             .with_some("attemptId", asked.attempt_id.as_deref().filter(|id| !id.is_empty()));
         let source = Source {
             client: Arc::clone(client),
             broker,
             topic: topic_name.into(),
             group: group_name.into(),
+            is_lite,
             released_ms: proxy.config.released_invisible_ms,
         };
         let timeout = Duration::from_millis(poll_ms.unsigned_abs()) + ANSWER_TIME;

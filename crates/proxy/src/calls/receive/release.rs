@@ -4,7 +4,7 @@ use super::popped;
 use super::screen::handle_of;
 use crate::client::Client;
 use crate::invoker::Pending;
-use crate::receipt::Handle;
+use crate::receipt::{Handle, Received};
 use crate::refusal::Result;
 use crate::schema::Message;
 use roxmq_protocol::code::response;
@@ -24,6 +24,8 @@ pub struct Source {
     pub broker: Arc<str>,
     pub topic: Arc<str>,
     pub group: Arc<str>,
+    /// They come out of the lite topics that the client subscribes to.
+    pub is_lite: bool,
     /// After this time they come again.
     pub released_ms: i64,
 }
@@ -31,15 +33,24 @@ pub struct Source {
 impl Source {
     async fn release(&self, messages: &[Message]) {
         for message in messages {
-            if let Err(refusal) = self.release_one(handle_of(message)).await {
+            if let Err(refusal) = self.release_one(message).await {
                 tracing::debug!(topic = %self.topic, group = %self.group, %refusal, "a message stays out until its time is up");
             }
         }
     }
 
-    async fn release_one(&self, handle: &str) -> Result<()> {
-        let handle = Handle::parse(handle)?;
-        let change = handle.change_invisible(&self.client, &self.topic, &self.group, self.released_ms);
+    /// As what a message of it is known to the broker.
+    pub fn received<'a>(&'a self, message: &'a Message) -> Received<'a> {
+        let system = message.system_properties.as_ref();
+        let lite_topic = system.and_then(|system| system.lite_topic.as_deref()).filter(|_| self.is_lite);
+        Received { topic: &self.topic, group: &self.group, lite_topic }
+    }
+
+    async fn release_one(&self, message: &Message) -> Result<()> {
+        let handle = Handle::parse(handle_of(message))?;
+        // It wasn't tried, so it doesn't count as tried.
+        let change = handle.change_invisible(&self.client, self.received(message), self.released_ms);
+        let change = change.with("suspend", true);
         self.client.call(&self.broker, change, TIMEOUT).await.map(drop)
     }
 }
@@ -119,7 +130,7 @@ async fn release_when_answered(source: Source, answer: Pending<'static, Command>
     if answer.code != response::SUCCESS {
         return;
     }
-    match popped::read(&answer, &source.broker, &source.topic) {
+    match popped::read(&answer, &source) {
         Ok(popped) => {
             let messages: Vec<_> = popped.into_iter().map(|popped| popped.message).collect();
             source.release(&messages).await;

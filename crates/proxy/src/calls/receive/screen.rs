@@ -60,14 +60,14 @@ impl Screen {
 
 async fn drop_unwanted(source: &Source, message: &Message) -> Result<()> {
     let handle = Handle::parse(handle_of(message))?;
-    let ack = handle.ack(&source.client, &source.topic, &source.group);
+    let ack = handle.ack(&source.client, source.received(message));
     source.client.call(&source.broker, ack, TIMEOUT).await.map(drop)
 }
 
 async fn bury(source: &Source, message: &Message) -> Result<()> {
     let handle = Handle::parse(handle_of(message))?;
     let id = message.system_properties.as_ref().map_or("", |system| system.message_id.as_str());
-    dead_letter::bury(&source.client, &source.topic, &source.group, &handle, id).await
+    dead_letter::bury(&source.client, source.received(message), &handle, id).await
 }
 
 pub fn handle_of(message: &Message) -> &str {

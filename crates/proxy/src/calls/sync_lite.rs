@@ -1,0 +1,83 @@
+//! Which lite topics a client wants: passed on to the brokers, which keep it.
+
+use crate::invoker::success;
+use crate::message::check::lite_topic;
+use crate::names;
+use crate::proxy::Proxy;
+use crate::refusal::{Refusal, Result, ok};
+use crate::schema::offset_option::OffsetType;
+use crate::schema::{
+    Code, LiteSubscriptionAction, OffsetOption, SyncLiteSubscriptionRequest, SyncLiteSubscriptionResponse,
+};
+use roxmq_protocol::body::lite::{self, LiteAction, LiteSubscription, LiteSubscriptions, OffsetOptionType};
+use roxmq_protocol::code::request;
+use roxmq_protocol::json::ToJson;
+use std::time::Duration;
+use tonic::Request;
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The attribute that names the topic of a group for lite topics.
+pub const BOUND_TOPIC: &str = "lite.bind.topic";
+
+pub async fn handle(
+    proxy: &Proxy,
+    request: Request<SyncLiteSubscriptionRequest>,
+) -> Result<SyncLiteSubscriptionResponse> {
+    let client = proxy.client(&request)?;
+    let asked = request.into_inner();
+    let topic = names::topic(asked.topic.as_ref())?;
+    let group = names::group(asked.group.as_ref())?;
+    if asked.action() == LiteSubscriptionAction::PartialAdd {
+        asked.lite_topic_set.iter().try_for_each(|name| lite_topic(name, &proxy.config))?;
+    }
+    check_bound(proxy, topic, group).await?;
+    let subscription = LiteSubscription {
+        action: action(asked.action()),
+        client_id: client.id.to_string(),
+        group: group.to_owned(),
+        lite_topics: asked.lite_topic_set.iter().cloned().collect(),
+        offset_option: asked.offset_option.and_then(offset_option),
+        topic: topic.to_owned(),
+        version: asked.version.unwrap_or_default(),
+    };
+    let body = LiteSubscriptions { subscriptions: vec![subscription] }.to_json();
+    for broker in proxy.invoker.brokers() {
+        let control = client.request(request::LITE_SUBSCRIPTION_CTL).body(body.clone());
+        success(client.call(&broker, control, TIMEOUT).await?)?;
+    }
+    Ok(SyncLiteSubscriptionResponse { status: Some(ok()) })
+}
+
+async fn check_bound(proxy: &Proxy, topic: &str, group: &str) -> Result<()> {
+    let config = proxy.facts.group(group).await?;
+    match config.attributes.get(BOUND_TOPIC) {
+        Some(bound) if bound == topic => Ok(()),
+        Some(bound) => {
+            let text = format!("group {group} is for the lite topics of {bound}, not of {topic}");
+            Err(Refusal::new(Code::IllegalTopic, text))
+        }
+        None => {
+            let text = format!("group {group} is not for lite topics: it lacks the attribute {BOUND_TOPIC}");
+            Err(Refusal::new(Code::IllegalConsumerGroup, text))
+        }
+    }
+}
+
+fn action(action: LiteSubscriptionAction) -> LiteAction {
+    match action {
+        LiteSubscriptionAction::PartialAdd => LiteAction::PartialAdd,
+        LiteSubscriptionAction::PartialRemove => LiteAction::PartialRemove,
+        LiteSubscriptionAction::CompleteAdd => LiteAction::CompleteAdd,
+        LiteSubscriptionAction::CompleteRemove => LiteAction::CompleteRemove,
+    }
+}
+
+fn offset_option(option: OffsetOption) -> Option<lite::OffsetOption> {
+    let (kind, value) = match option.offset_type? {
+        OffsetType::Policy(policy) => (OffsetOptionType::Policy, policy.into()),
+        OffsetType::Offset(offset) => (OffsetOptionType::Offset, offset),
+        OffsetType::TailN(count) => (OffsetOptionType::TailN, count),
+        OffsetType::Timestamp(time) => (OffsetOptionType::Timestamp, time),
+    };
+    Some(lite::OffsetOption { kind, value })
+}
