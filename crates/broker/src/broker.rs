@@ -14,7 +14,7 @@ use crate::lite::{self, Lite};
 use crate::locks::QueueLocks;
 use crate::losses;
 use crate::offsets::ConsumerOffsets;
-use crate::pop::{self, PopWaits};
+use crate::pop::{self, PopWaits, Pops};
 use crate::pull::{self, Holds};
 use crate::registration::{self, NameServers, Registration, TopicChanges};
 use crate::resets::PendingResets;
@@ -94,6 +94,7 @@ pub struct Broker {
     pub(crate) resets: PendingResets,
     /// The pulls that wait for messages.
     pub(crate) holds: Holds,
+    pub(crate) pops: Pops,
     /// The pops that wait for messages.
     pub(crate) pop_waits: PopWaits,
     pub(crate) lite: Lite,
@@ -136,6 +137,7 @@ impl Broker {
         );
         let groups = GroupTable::new(Arc::clone(&state_log), Arc::clone(&config), Arc::clone(&clock));
         let (offsets, delays) = (ConsumerOffsets::default(), DelayOffsets::default());
+        let pops = Pops::default();
         let request_modes = RequestModes::new(Arc::clone(&state_log));
         let tables = Tables {
             topics: &topics,
@@ -143,6 +145,7 @@ impl Broker {
             modes: &request_modes,
             offsets: &offsets,
             delays: &delays,
+            pops: &pops.table,
         };
         let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root);
         let mut loaded = state::load(&snapshot_files, &store, tables)?;
@@ -176,6 +179,7 @@ impl Broker {
             locks: QueueLocks::default(),
             resets: PendingResets::default(),
             holds: Holds::default(),
+            pops,
             pop_waits: PopWaits::default(),
             lite: Lite::default(),
             delay_levels,
@@ -207,6 +211,7 @@ impl Broker {
     pub fn run(self: &Arc<Self>) -> io::Result<()> {
         self.schedule.start(self)?;
         self.transactions.start(self)?;
+        self.pops.start(self)?;
         let mut tasks = self.tasks.lock();
         let Some(tasks) = tasks.as_mut() else { return Ok(()) };
         tasks.spawn(upkeep::log_offsets(Arc::clone(self)));
@@ -276,6 +281,7 @@ impl Broker {
             modes: &self.request_modes,
             offsets: &self.offsets,
             delays: &self.delay_offsets,
+            pops: &self.pops.table,
         }
     }
 

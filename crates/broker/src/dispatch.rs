@@ -29,6 +29,8 @@ pub(crate) enum Handler {
     Waits(fn(&Arc<Broker>, &Arc<Connection>, &Frame<'_>, &mut Output)),
     /// The end of a transaction, answered at once or when its half message has been read.
     End,
+    /// Collected with the other acknowledgements of its burst.
+    Ack,
     /// Answered at once: it waits for nothing.
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
@@ -50,7 +52,7 @@ pub(crate) fn handler_of(frame: &Frame<'_>) -> Option<Handler> {
 }
 
 pub(crate) fn handler(code: i32) -> Option<Handler> {
-    use Handler::{Disk, End, Later, Now, Operator, Send, Waits};
+    use Handler::{Ack, Disk, End, Later, Now, Operator, Send, Waits};
     Some(match code {
         SEND_MESSAGE => Send,
         SEND_MESSAGE_V2 => Send,
@@ -63,6 +65,9 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         POLLING_INFO => Now(pop::polling_info::handle),
         SEND_REPLY_MESSAGE => Later(reply::handle),
         SEND_REPLY_MESSAGE_V2 => Later(reply::handle),
+        ACK_MESSAGE => Ack,
+        BATCH_ACK_MESSAGE => Ack,
+        CHANGE_MESSAGE_INVISIBLETIME => Now(pop::change_invisible::handle),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
         END_TRANSACTION => End,
         RESUME_CHECK_HALF_MESSAGE => Disk(transactions::resume),

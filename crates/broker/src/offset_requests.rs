@@ -11,6 +11,7 @@ use roxmq_protocol::request::offset::{QueryConsumerOffset, QueueHeader, SearchOf
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{Boundary, NoFilter, ReadLimits, ReadStatus};
 use roxmq_store::{Millis, QueueId, QueueOffset};
+use std::io;
 
 /// Where a group goes on (14). Not found lets a new consumer decide by itself where to start.
 pub(crate) fn query(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
@@ -35,7 +36,7 @@ pub(crate) fn query(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Resul
 /// A new group reads a young queue from its beginning, wherever it meant to start: young is a queue that has had no
 /// message yet, or whose first message is still in memory. If an empty queue were not found, the group would ask for
 /// its end next, and miss what was sent in between.
-fn starts_at_zero(broker: &Broker, topic: &str, queue_id: QueueId) -> Result<bool, Refusal> {
+pub(crate) fn starts_at_zero(broker: &Broker, topic: &str, queue_id: QueueId) -> io::Result<bool> {
     let Some(config) = broker.topics.get(topic) else {
         return Ok(false);
     };

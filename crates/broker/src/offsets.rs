@@ -79,6 +79,13 @@ impl ConsumerOffsets {
         }
     }
 
+    /// Notes an offset whose record is in the state log already.
+    pub(crate) fn commit_recorded(&self, group: &str, topic: &str, queue: QueueId, offset: i64) {
+        let recorded = Committed { offset, changed: false };
+        self.shard(group).lock().queues_mut(group, topic).committed.insert(queue, recorded);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
     pub fn get(&self, group: &str, topic: &str, queue: QueueId) -> Option<i64> {
         let shard = self.shard(group).lock();
         shard.queues(group, topic)?.committed.get(&queue).map(|committed| committed.offset)

@@ -2,28 +2,51 @@
 //!
 //! A pop takes messages from any queue of a topic (or from its retry topic) out of the sight of the other consumers of
 //! the group for an invisible time. What is not acknowledged by then goes to the group's retry topic.
+//!
+//! What is in flight is kept in one table, by batches: the messages that one pop took from one queue. Pops,
+//! acknowledgements and changes of invisible times are records of the state log before they are made in the table, so
+//! that receipts stay good over a restart.
 
+mod ack;
 mod admit;
 mod answer;
 mod availability;
+mod batch;
+pub(crate) mod change_invisible;
+mod claim;
 mod deferred;
+mod expiry;
+mod in_flight;
+mod look;
 pub(crate) mod notification;
+mod order;
+mod ordered;
 pub(crate) mod peek;
 pub(crate) mod polling_info;
-mod try_pop;
+mod pops;
+mod queue;
+mod record;
+mod revival;
+mod rewritten;
+mod table;
+mod take;
+mod timer;
 mod waiting;
 
 use crate::Broker;
 use crate::group_waits::Looked;
-use crate::refusal::Refusal;
+pub(crate) use ack::AckBurst;
 pub(crate) use admit::PopRequest;
+use look::{Found, Popped};
+pub(crate) use pops::Pops;
+pub(crate) use record::{PopChange, PopRecordError};
 use roxmq_protocol::code::response;
 use roxmq_protocol::frame::Frame;
 use roxmq_remoting::{Connection, Output};
 use roxmq_store::files::ReadMode;
 use std::cell::RefCell;
 use std::sync::Arc;
-pub(crate) use try_pop::{Found, Popped};
+pub(crate) use table::PopTable;
 pub(crate) use waiting::{PopWaits, run_deadlines};
 
 /// A buffer that large messages have blown up is not kept.
@@ -41,17 +64,21 @@ pub(crate) fn request(
     frame: &Frame<'_>,
     output: &mut Output,
 ) {
-    match admit::admit(broker, connection, frame) {
-        Ok(request) => {
-            if let Looked::Nothing(request) = serve(broker, Box::new(request), output) {
-                if request.deadline <= broker.clock.now() {
-                    answer::nothing(broker, &request, response::POLLING_TIMEOUT, output);
-                } else {
-                    broker.pop_waits.park(broker, request);
-                }
-            }
+    let request = match admit::admit(broker, connection, frame) {
+        Ok(request) => Box::new(request),
+        Err(refusal) => return output.reply(&frame.header, refusal.into_response()),
+    };
+    let waits_for = (Arc::clone(&request.group), Arc::clone(&request.topic), request.queue_id);
+    match serve(broker, request, output) {
+        Looked::Answered { more: true } => {
+            let (group, topic, queue_id) = waits_for;
+            broker.pop_waits.wake(broker, &group.group_name, &topic.topic_name, queue_id);
         }
-        Err(refusal) => output.reply(&frame.header, refusal.into_response()),
+        Looked::Answered { more: false } | Looked::Elsewhere => {}
+        Looked::Nothing(request) if request.deadline <= broker.clock.now() => {
+            answer::nothing(broker, &request, response::POLLING_TIMEOUT, output);
+        }
+        Looked::Nothing(request) => broker.pop_waits.park(broker, request),
     }
 }
 
@@ -63,9 +90,9 @@ pub(crate) fn serve(
     output: &mut Output,
 ) -> Looked<PopRequest> {
     match look(broker, &request, ReadMode::Cached, output) {
-        Popped::Found { rest } => Looked::Answered { more: rest > 0 },
-        Popped::Nothing => Looked::Nothing(request),
-        Popped::Cold => {
+        (Popped::Found, more) => Looked::Answered { more },
+        (Popped::Nothing, _) => Looked::Nothing(request),
+        (Popped::Cold, _) => {
             serve_from_disk(broker, request);
             Looked::Elsewhere
         }
@@ -81,16 +108,7 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
         let promise = connection.promise_answer();
         let work = {
             let broker = Arc::clone(&broker);
-            move || {
-                let mut output = Output::default();
-                match look(&broker, &request, ReadMode::Blocking, &mut output) {
-                    Popped::Nothing => Some(request),
-                    Popped::Found { .. } | Popped::Cold => {
-                        request.connection.send(output);
-                        None
-                    }
-                }
-            }
+            move || look_on_disk(&broker, request)
         };
         match broker.disk_work.run(work).await {
             Ok(None) => {}
@@ -101,21 +119,45 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
     });
 }
 
-/// Looks once and writes the answer if there is one to give.
-fn look(broker: &Arc<Broker>, request: &PopRequest, mode: ReadMode, output: &mut Output) -> Popped {
-    // Taken, not borrowed: what is written to the log meanwhile may bring another pop on this thread its message.
-    let mut found = FOUND.take();
-    let looked = deferred::busy(broker, || try_pop::try_pop(broker, request, mode, &mut found));
-    match &looked {
-        Ok(Popped::Found { .. }) => answer::found(request, &found, output),
-        Ok(Popped::Nothing | Popped::Cold) => {}
-        Err(error) => {
-            let refusal = Refusal::failed(format!("reading the log failed: {error}"));
-            answer::refused(request, refusal, output);
+/// Looks until there is an answer or nothing more to look at; gives back what may wait.
+fn look_on_disk(broker: &Arc<Broker>, request: Box<PopRequest>) -> Option<Box<PopRequest>> {
+    loop {
+        let mut output = Output::default();
+        match look(broker, &request, ReadMode::Blocking, &mut output) {
+            (Popped::Found, _) => {
+                request.connection.send(output);
+                return None;
+            }
+            (Popped::Nothing, _) => return Some(request),
+            (Popped::Cold, _) if request.deadline <= broker.clock.now() => return Some(request),
+            (Popped::Cold, _) => {}
         }
     }
-    if found.records.capacity() <= KEPT_BYTES_MAX {
-        FOUND.set(found);
+}
+
+/// Looks once and writes the answer, if there is one to give; says whether there is more than it holds.
+fn look(broker: &Arc<Broker>, request: &PopRequest, mode: ReadMode, output: &mut Output) -> (Popped, bool) {
+    // Taken, not borrowed: a pop that ends may wake another one on this thread.
+    let mut found = FOUND.take();
+    let looked = deferred::busy(broker, || look::look(broker, request, mode, &mut found));
+    let outcome = match looked {
+        Ok(looked) => {
+            if looked == Popped::Found {
+                answer::found(request, &found, output);
+            }
+            (looked, found.rest > 0)
+        }
+        Err(error) => {
+            tracing::error!(topic = request.topic.topic_name, %error, "a pop failed");
+            answer::refused(request, error.into(), output);
+            (Popped::Found, false)
+        }
+    };
+    for bytes in [&mut found.records, &mut found.scratch] {
+        if bytes.capacity() > KEPT_BYTES_MAX {
+            *bytes = Vec::new();
+        }
     }
-    looked.unwrap_or(Popped::Found { rest: 0 })
+    FOUND.set(found);
+    outcome
 }

@@ -28,6 +28,7 @@ impl Broker {
         self.groups.remove_topic(&mut turn, topic);
         self.request_modes.remove_topic(topic);
         self.offsets.remove_topic(topic);
+        self.pops.table.remove_topic(topic);
         self.resets.delete_topic(topic);
         self.locks.remove_topic(topic);
         self.stats.remove_topic(topic);
@@ -53,6 +54,7 @@ impl Broker {
         if clean_offset {
             self.offsets.remove_group(group);
         }
+        self.pops.table.remove_group(group);
         self.resets.delete_group(group);
         self.locks.remove_group(group);
         self.pop_waits.finish_group(self, group);

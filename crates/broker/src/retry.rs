@@ -33,6 +33,11 @@ pub(crate) fn fate_of_sent_back(attempts: i32, attempts_max: i32, delay_level: i
     }
 }
 
+/// Whether a message that was popped and not acknowledged has had all its attempts.
+pub(crate) fn is_spent(attempts: i32, attempts_max: i32) -> bool {
+    attempts >= attempts_max
+}
+
 /// Whether a message that a client sent to a retry topic itself goes to the dead-letter queue instead.
 /// Such a client has counted the attempt already. A group that holds queue locks consumes in order: its client
 /// sends a message away only to be rid of it.

@@ -138,7 +138,11 @@ const EXPENDABLE: [(&str, Option<&str>); 4] = [
     (name::WAIT_STORE_MSG_OK, None),
 ];
 
-fn properties_of_copy(record: &Record<'_>, changes: &[(&str, Option<&str>)]) -> Result<Vec<u8>, Refusal> {
+/// The properties of a message with some set; what the broker had added by itself makes room if need be.
+pub(crate) fn properties_of_copy(
+    record: &Record<'_>,
+    changes: &[(&str, Option<&str>)],
+) -> Result<Vec<u8>, Refusal> {
     let mut properties = Vec::with_capacity(record.properties.raw().len() + 256);
     rewrite(record.properties.raw(), &mut properties, changes);
     if properties.len() > PROPERTIES_BYTES_MAX {

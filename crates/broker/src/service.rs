@@ -117,10 +117,14 @@ impl Service for BrokerService {
         if let Handler::Send = handler {
             return session.sends.request(broker, connection, frame, output);
         }
+        if let Handler::Ack = handler {
+            return session.acks.request(broker, frame, output);
+        }
         // What was sent before counts for everything that is asked after it.
         session.sends.flush(broker, connection, output);
+        session.acks.flush(broker, output);
         match handler {
-            Handler::Send => {}
+            Handler::Send | Handler::Ack => {}
             Handler::Waits(handle) => handle(broker, connection, frame, output),
             Handler::End => transactions::end(broker, &mut session.ends, connection, frame, output),
             Handler::Now(handle) => {
@@ -138,6 +142,7 @@ impl Service for BrokerService {
 
     fn burst_end(&self, session: &mut Session, connection: &Arc<Connection>, output: &mut Output) {
         session.sends.flush(&self.broker, connection, output);
+        session.acks.flush(&self.broker, output);
     }
 
     fn close(&self, _: Session, connection: &Arc<Connection>) {

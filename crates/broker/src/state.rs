@@ -7,6 +7,7 @@
 mod change;
 mod config_file;
 mod delay_offsets;
+mod flight_file;
 mod journal;
 mod load;
 mod offset_batches;

@@ -140,6 +140,7 @@ pub(crate) fn finish(broker: &Broker) {
     if let Err(error) = transactions::note_progress(broker) {
         tracing::warn!(%error, "the progress of transactions is not noted; the next start looks further back");
     }
+    broker.pops.stop();
     let tables = broker.tables();
     if let Err(error) = log_offset_batches(&broker.state_log, tables) {
         // The files take them all the same.

@@ -9,6 +9,7 @@ mod object;
 
 pub mod assignment;
 pub mod attributes;
+pub mod batch_ack;
 pub mod broker_stats;
 pub mod check_client;
 pub mod cluster_info;
@@ -24,6 +25,7 @@ pub mod list;
 pub mod lite;
 pub mod lock_batch;
 pub mod offset_table;
+pub mod order_info;
 pub mod register_broker;
 pub mod route;
 pub mod static_topic;

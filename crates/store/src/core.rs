@@ -88,6 +88,12 @@ impl Core {
     }
 
     pub fn append(&self, batch: &mut AppendBatch) -> Result<PhyOffset, AppendError> {
+        let end = self.append_unannounced(batch)?;
+        self.announce(batch);
+        Ok(end)
+    }
+
+    pub fn append_unannounced(&self, batch: &mut AppendBatch) -> Result<PhyOffset, AppendError> {
         self.check_accepts()?;
         if batch.is_empty() {
             return Ok(PhyOffset(self.log.marks.appended()));
@@ -102,10 +108,14 @@ impl Core {
         };
         self.behind_signal.raise();
         self.log.flush_signal.raise();
-        if self.log.mode() == FlushMode::Async {
+        Ok(PhyOffset(end))
+    }
+
+    /// With synchronous flush the flush does it.
+    pub fn announce(&self, batch: &AppendBatch) {
+        if self.log.mode() == FlushMode::Async && !batch.is_empty() {
             batch.queues_written().for_each(|queue| self.arrivals.visible(queue));
         }
-        Ok(PhyOffset(end))
     }
 
     /// Under the log's lock, so that marks, last record and hidden arrivals move in the order of the log.

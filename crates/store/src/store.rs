@@ -128,6 +128,17 @@ impl Store {
         self.core.append(batch)
     }
 
+    /// As [`append`](Self::append), but nobody who waits is told of the messages before [`announce`](Self::announce):
+    /// for whoever holds a lock that they would take.
+    pub fn append_unannounced(&self, batch: &mut AppendBatch) -> Result<PhyOffset, AppendError> {
+        self.core.append_unannounced(batch)
+    }
+
+    /// Tells those who wait for messages of a batch that was appended unannounced.
+    pub fn announce(&self, batch: &AppendBatch) {
+        self.core.announce(batch);
+    }
+
     /// Runs `then` as soon as everything before `end` may be acknowledged: now with asynchronous flush, else on the
     /// flushing thread after the disk has it, with an error if the flush failed or `syncFlushTimeout` passed.
     pub fn when_durable(&self, end: PhyOffset, then: Box<dyn FnOnce(Result<(), FlushError>) + Send>) {

@@ -64,12 +64,14 @@ impl<'a> QueueView<'a> {
         reset.or_else(|| self.broker.offsets.get(group, self.topic, self.id))
     }
 
-    /// How far the group is. Offsets beyond the end, left by a topic that was deleted and made again, count as the
+    /// How far the group is. What it has popped and not acknowledged isn't consumed yet. Offsets beyond the end, left by a topic that was deleted and made again, count as the
     /// end: a backlog is never negative.
     pub(super) fn progress(&self, group: &str) -> Result<OffsetWrapper, Refusal> {
         let end = self.max();
-        let consumed = self.consumed(group).unwrap_or(0).clamp(0, end);
-        let pulled = self.broker.offsets.pulled(group, self.topic, self.id).unwrap_or(0);
+        let next = self.consumed(group).unwrap_or(0).clamp(0, end);
+        let first_in_flight = self.broker.pops.table.first_pending(group, self.topic, self.id);
+        let consumed = first_in_flight.map_or(next, |first| first.clamp(0, next));
+        let pulled = self.broker.offsets.pulled(group, self.topic, self.id).unwrap_or(0).max(next);
         Ok(OffsetWrapper {
             broker_offset: end,
             consumer_offset: consumed,

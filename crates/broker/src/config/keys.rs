@@ -156,6 +156,24 @@ keys! {
     /// The topic subscriptions of a group are forgotten when none of its members has them for this long.
     subscription_expired_timeout_ms / "subscriptionExpiredTimeout": u64 = 600_000, AtStart;
 
+    /// Whether the retry topics of POP have a `+` between group and topic.
+    enable_retry_topic_v2 / "enableRetryTopicV2": bool = false, AtOnce;
+    /// With `enableRetryTopicV2`: whether every other pop still looks into the retry topic of the first form.
+    retrieve_message_from_pop_retry_topic_v1 / "retrieveMessageFromPopRetryTopicV1": bool = true, AtOnce;
+    /// How many of a hundred pops look into the retry topic before the topic itself.
+    pop_from_retry_probability / "popFromRetryProbability": u32 = 20, AtOnce;
+    /// The same for topics whose messages have priorities.
+    pop_from_retry_probability_for_priority / "popFromRetryProbabilityForPriority": u32 = 0, AtOnce;
+    /// Whether higher queues of a topic with priorities come first.
+    priority_order_asc / "priorityOrderAsc": bool = true, AtOnce;
+    /// Whether popped messages keep the name of the retry topic that they come from.
+    pop_response_return_actual_retry_topic / "popResponseReturnActualRetryTopic": bool = false, AtOnce;
+    /// Whether a group that has too many messages of a queue in flight gets no more of it.
+    enable_pop_message_threshold / "enablePopMessageThreshold": bool = false, AtOnce;
+    pop_inflight_message_threshold / "popInflightMessageThreshold": usize = 10_000, AtOnce;
+    /// Whether a group that starts at the end of a young queue gets it from its beginning.
+    init_pop_offset_by_check_msg_in_mem / "initPopOffsetByCheckMsgInMem": bool = true, AtOnce;
+
     /// How often name servers are told of everything; 10 to 60 s.
     register_name_server_period_ms / "registerNameServerPeriod": u64 = 30_000, AtStart;
     register_broker_timeout_ms / "registerBrokerTimeoutMills": u64 = 24_000, AtOnce;

@@ -1,7 +1,7 @@
 //! The answers to pops.
 
 use super::PopRequest;
-use super::try_pop::Found;
+use super::look::Found;
 use crate::Broker;
 use crate::refusal::Refusal;
 use roxmq_protocol::code::response;
@@ -22,8 +22,8 @@ pub(super) fn found(request: &PopRequest, found: &Found, output: &mut Output) {
         message_offset_info: &found.message_offsets,
         order_count_info: request.order.then_some(&found.order_counts),
     };
-    let bytes = found.records.len();
-    answer.encode_head(output.buffer(), request.encoding, response::SUCCESS, request.opaque, "FOUND", bytes);
+    let (opaque, bytes) = (request.opaque, found.records.len());
+    answer.encode_head(output.buffer(), request.encoding, response::SUCCESS, opaque, "FOUND", bytes);
     output.buffer().extend_from_slice(&found.records);
 }
 
@@ -39,7 +39,8 @@ pub(super) fn nothing(broker: &Broker, request: &PopRequest, code: i32, output: 
         order_count_info: request.order.then_some(b""),
         ..PopAnswer::default()
     };
-    answer.encode_head(output.buffer(), request.encoding, code, request.opaque, "NO_MESSAGE_IN_QUEUE", 0);
+    let (encoding, opaque) = (request.encoding, request.opaque);
+    answer.encode_head(output.buffer(), encoding, code, opaque, "NO_MESSAGE_IN_QUEUE", 0);
 }
 
 pub(super) fn refused(request: &PopRequest, refusal: Refusal, output: &mut Output) {

@@ -1,6 +1,7 @@
 //! Whether a pop would find anything, by where its group stands in the queues.
 
 use super::notification::Notification;
+use super::order;
 use crate::Broker;
 use crate::filter::MessageFilter;
 use roxmq_protocol::names;
@@ -39,9 +40,21 @@ impl<'a> Availability<'a> {
 
     fn has(&self, topic: &str, id: QueueId) -> bool {
         let Some(queue) = self.broker.store.queue(topic, id) else { return false };
+        if self.question.order && self.is_blocked(topic, id) {
+            return false;
+        }
         let committed = self.broker.offsets.get(&self.question.group.group_name, topic, id);
         let position = committed.unwrap_or(0).max(queue.min_offset().0);
         queue.max_offset().0 > position && self.is_wanted(&queue, QueueOffset(position))
+    }
+
+    /// Whether an ordered queue gives nothing because of what is out already.
+    fn is_blocked(&self, topic: &str, id: QueueId) -> bool {
+        let table = &self.broker.pops.table;
+        let Some(queue) = table.get(&self.question.group.group_name, topic, id) else { return false };
+        let attempt = self.question.attempt_id.as_deref();
+        let now = self.broker.clock.now();
+        queue.state().order.as_ref().is_some_and(|out| order::is_blocked(out, attempt, now))
     }
 
     /// Whether the filter passes any of the messages, as far as one look sees.

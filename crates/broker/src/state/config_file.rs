@@ -1,8 +1,9 @@
-//! A JSON file of `config/`, and the copy beside it. A file that can't be read is never deleted: it is moved aside.
+//! A file of `config/`, and the copy beside it. A file that can't be read is never deleted: it is moved aside.
 
 use crate::replaced_file::{FileError, ReplacedFile};
 use roxmq_protocol::json::{JsonError, Value, parse};
 use roxmq_store::files::FileSystem;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,6 +44,14 @@ impl ConfigFile {
         &self,
         decode: impl Fn(&Value) -> Result<T, JsonError>,
     ) -> Result<Found<T>, FileError> {
+        self.load_bytes(|bytes| parse(bytes).and_then(|value| decode(&value)))
+    }
+
+    /// As [`load`](Self::load), for what isn't JSON.
+    pub(crate) fn load_bytes<T, E: Display>(
+        &self,
+        decode: impl Fn(&[u8]) -> Result<T, E>,
+    ) -> Result<Found<T>, FileError> {
         let reason = match read(&self.0, &decode)? {
             Content::Good(value) => return Ok(Found::Good(value)),
             Content::Absent => None,
@@ -67,15 +76,15 @@ impl ConfigFile {
     }
 }
 
-fn read<T>(
+fn read<T, E: Display>(
     file: &ReplacedFile,
-    decode: &impl Fn(&Value) -> Result<T, JsonError>,
+    decode: &impl Fn(&[u8]) -> Result<T, E>,
 ) -> Result<Content<T>, FileError> {
     let Some(bytes) = file.read()? else { return Ok(Content::Absent) };
     let problem = if bytes.is_empty() {
         "is empty".to_owned()
     } else {
-        match parse(&bytes).and_then(|value| decode(&value)) {
+        match decode(&bytes) {
             Ok(value) => return Ok(Content::Good(value)),
             Err(error) => format!("can't be read: {error}"),
         }

@@ -16,10 +16,15 @@ use tokio::sync::Notify;
 
 /// The tag of the broker's records. Others in the topic are the store's own.
 pub(super) const RECORD_TAG: &str = "broker";
+/// The tag of the records of what POP has in flight: there are many of them, and their bodies are no JSON.
+pub(super) const POP_RECORD_TAG: &str = "pop";
 
 /// Where the records go.
 pub(crate) trait Journal: Send {
     fn append(&mut self, change: &Change) -> Result<(), StateError>;
+
+    /// Writes a record of what POP has in flight, behind messages that are part of the same change.
+    fn append_pop(&mut self, body: &[u8], messages: Option<&mut AppendBatch>) -> Result<(), StateError>;
 
     /// One past everything written.
     fn end(&self) -> PhyOffset;
@@ -59,33 +64,65 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// Writes the record of what POP has in flight, and with it messages that are part of the change: both or nothing.
+    /// The messages are to be announced when the turn is over.
+    pub(crate) fn record_pop(
+        &mut self,
+        body: &[u8],
+        messages: Option<&mut AppendBatch>,
+    ) -> Result<(), StateError> {
+        self.journal.append_pop(body, messages)
+    }
+
     /// Everything before this position has been made in memory.
     pub(crate) fn position(&self) -> PhyOffset {
         self.journal.end()
     }
 }
 
+/// What tells the records of a tag from others.
+struct Mark {
+    properties: Vec<u8>,
+    tags_code: i64,
+}
+
+impl Mark {
+    fn of(tag: &str) -> Self {
+        let mut encoded = Vec::new();
+        properties::push(&mut encoded, properties::name::TAGS, tag);
+        Mark { properties: encoded, tags_code: java_hash::tags_code(tag) }
+    }
+}
+
 /// Records in the store's log.
 pub(crate) struct StoreJournal {
+    records: Records,
+    changes: Mark,
+    pops: Mark,
+    batch: AppendBatch,
+}
+
+/// Puts records into batches.
+struct Records {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
     host: SocketAddr,
-    properties: Vec<u8>,
-    batch: AppendBatch,
 }
 
 impl StoreJournal {
     pub(crate) fn new(store: Arc<Store>, clock: Arc<dyn Clock>, host: SocketAddr) -> Self {
-        let mut record_properties = Vec::new();
-        properties::push(&mut record_properties, properties::name::TAGS, RECORD_TAG);
-        StoreJournal { store, clock, host, properties: record_properties, batch: AppendBatch::new() }
+        StoreJournal {
+            records: Records { store, clock, host },
+            changes: Mark::of(RECORD_TAG),
+            pops: Mark::of(POP_RECORD_TAG),
+            batch: AppendBatch::new(),
+        }
     }
 }
 
-impl Journal for StoreJournal {
-    fn append(&mut self, change: &Change) -> Result<(), StateError> {
-        let body = change.to_json();
-        self.batch.clear();
+impl Records {
+    /// Appends what is in the batch, and the record behind it.
+    fn append(&self, mark: &Mark, body: &[u8], batch: &mut AppendBatch) -> Result<(), StateError> {
         let message = NewMessage {
             topic: STATE_TOPIC,
             queue_id: QueueId(0),
@@ -96,18 +133,37 @@ impl Journal for StoreJournal {
             store_host: self.host,
             reconsume_times: 0,
             prepared_transaction_offset: 0,
-            body: &body,
-            properties: &self.properties,
-            tags_code: java_hash::tags_code(RECORD_TAG),
+            body,
+            properties: &mark.properties,
+            tags_code: mark.tags_code,
             key_hashes: &[],
         };
-        self.batch.push(&self.store, &message)?;
-        self.store.append(&mut self.batch)?;
+        batch.push(&self.store, &message)?;
+        // Whoever waits for messages may change the state in turn, which is not his now.
+        self.store.append_unannounced(batch)?;
         Ok(())
+    }
+}
+
+impl Journal for StoreJournal {
+    fn append(&mut self, change: &Change) -> Result<(), StateError> {
+        self.batch.clear();
+        self.records.append(&self.changes, &change.to_json(), &mut self.batch)
+    }
+
+    fn append_pop(&mut self, body: &[u8], messages: Option<&mut AppendBatch>) -> Result<(), StateError> {
+        let batch = match messages {
+            Some(messages) => messages,
+            None => {
+                self.batch.clear();
+                &mut self.batch
+            }
+        };
+        self.records.append(&self.pops, body, batch)
     }
 
     fn end(&self) -> PhyOffset {
-        self.store.max_phy_offset()
+        self.records.store.max_phy_offset()
     }
 }
 
@@ -130,6 +186,10 @@ pub(crate) mod memory {
                 return Err(StateError::Append(roxmq_store::AppendError::ShutDown));
             }
             self.changes.lock().push(change.clone());
+            Ok(())
+        }
+
+        fn append_pop(&mut self, _: &[u8], _: Option<&mut AppendBatch>) -> Result<(), StateError> {
             Ok(())
         }
 

@@ -4,11 +4,13 @@
 //! groups is used.
 
 use super::config_file::Found;
+use super::flight_file;
 use super::replay::{Positions, ReplayError, Replayed, Tables, replay};
 use super::snapshot::{self, Snapshot};
 use super::writer::{SnapshotFiles, Versions};
 use super::{STATE_TOPIC, StateError};
 use crate::groups::SubscriptionGroupConfig;
+use crate::pop::PopRecordError;
 use crate::replaced_file::FileError;
 use crate::topics::topic_config;
 use roxmq_protocol::names;
@@ -22,6 +24,8 @@ use std::path::Path;
 pub enum LoadError {
     #[error(transparent)]
     File(#[from] FileError),
+    #[error("the file popInFlight is of another version: {0}")]
+    Flight(#[from] PopRecordError),
     #[error(transparent)]
     Replay(#[from] ReplayError),
     #[error(transparent)]
@@ -50,6 +54,8 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     let modes = loader.take(files.modes.path(), files.modes.load(snapshot::decode_modes)?);
     let offsets = loader.take(files.offsets.path(), files.offsets.load(snapshot::decode_offsets)?);
     let delays = loader.take(files.delays.path(), files.delays.load(snapshot::decode_delays)?);
+    let orders = loader.take(files.orders.path(), files.orders.load(snapshot::decode_orders)?);
+    let flight = loader.take(files.flight.path(), files.flight.load_bytes(flight_file::decode)?);
     let (lost_topics, lost_groups) = (topics.is_none(), groups.is_none());
     let positions = Positions {
         topics: position(&topics, end),
@@ -57,6 +63,8 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
         modes: position(&modes, end),
         offsets: position(&offsets, end),
         delays: position(&delays, end),
+        orders: position(&orders, end),
+        flight: position(&flight, end),
     };
     if let Some(snapshot) = topics {
         snapshot.table.into_iter().for_each(|topic| tables.topics.restore(topic));
@@ -82,6 +90,12 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     if let Some(snapshot) = delays {
         tables.delays.restore(&snapshot.table);
         loader.loaded.versions.delays = snapshot.version;
+    }
+    if let Some(snapshot) = orders {
+        tables.pops.restore_orders(snapshot.table);
+    }
+    if let Some(snapshot) = flight {
+        tables.pops.restore_flight(&snapshot.table)?;
     }
     let mut loaded = loader.loaded;
     let replayed = replay(store, tables, &positions)?;

@@ -1,16 +1,17 @@
 //! Makes again what the log has beyond the snapshots.
 
-use super::journal::RECORD_TAG;
+use super::journal::{POP_RECORD_TAG, RECORD_TAG};
 use super::{Change, STATE_TOPIC};
 use crate::assignment::RequestModes;
 use crate::groups::GroupTable;
 use crate::offsets::ConsumerOffsets;
+use crate::pop::{PopChange, PopRecordError, PopTable};
 use crate::state::DelayOffsets;
 use crate::topics::TopicTable;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::json::{FromJson, JsonError};
 use roxmq_protocol::record::{Record, RecordError};
-use roxmq_store::{ConsumeQueue, PhyOffset, QueueEntry, QueueId, QueueOffset, Store};
+use roxmq_store::{ConsumeQueue, PhyOffset, QueueId, QueueOffset, Store};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -25,6 +26,7 @@ pub(crate) struct Tables<'a> {
     pub modes: &'a RequestModes,
     pub offsets: &'a ConsumerOffsets,
     pub delays: &'a DelayOffsets,
+    pub pops: &'a PopTable,
 }
 
 /// For each table the log position from which on it lacks changes.
@@ -35,11 +37,14 @@ pub(super) struct Positions {
     pub modes: PhyOffset,
     pub offsets: PhyOffset,
     pub delays: PhyOffset,
+    pub orders: PhyOffset,
+    pub flight: PhyOffset,
 }
 
 impl Positions {
     fn first(&self) -> PhyOffset {
-        self.topics.min(self.groups).min(self.modes).min(self.offsets).min(self.delays)
+        let of_pops = self.orders.min(self.flight);
+        self.topics.min(self.groups).min(self.modes).min(self.offsets).min(self.delays).min(of_pops)
     }
 }
 
@@ -52,6 +57,8 @@ pub enum ReplayError {
     Record { at: PhyOffset, source: RecordError },
     #[error("the state log has a change at {at} that this version doesn't know: {source}")]
     Change { at: PhyOffset, source: JsonError },
+    #[error("the state log has a record of what is in flight at {at} that this version can't read: {source}")]
+    Pop { at: PhyOffset, source: PopRecordError },
 }
 
 /// What was made again.
@@ -66,21 +73,31 @@ pub(super) struct Replayed {
 pub(super) fn replay(store: &Store, tables: Tables<'_>, from: &Positions) -> Result<Replayed, ReplayError> {
     let mut made = Replayed::default();
     let Some(queue) = store.queue(STATE_TOPIC, QueueId(0)) else { return Ok(made) };
-    let tag = java_hash::tags_code(RECORD_TAG);
+    let [change_tag, pop_tag] = [RECORD_TAG, POP_RECORD_TAG].map(java_hash::tags_code);
     let mut next = first_at_or_after(store, &queue, from.first())?;
     loop {
         let entries = store.entries(&queue, next, PAGE_ENTRIES)?;
         if entries.is_empty() {
             return Ok(made);
         }
-        for entry in entries.iter().filter(|entry| entry.tags_code == tag) {
-            if let Some(change) = read(store, entry)? {
+        for entry in entries.iter().filter(|entry| [change_tag, pop_tag].contains(&entry.tags_code)) {
+            let Some(bytes) = store.record(entry.phy_offset)? else {
+                // Retention took it since the entry was read.
+                continue;
+            };
+            let at = entry.phy_offset;
+            let record = Record::decode(&bytes).map_err(|source| ReplayError::Record { at, source })?;
+            if entry.tags_code == pop_tag {
+                replay_pop(tables, from, at, record.body)?;
+            } else {
+                let change = Change::from_json_bytes(record.body);
+                let change = change.map_err(|source| ReplayError::Change { at, source })?;
                 if let Change::DeleteTopic(topic) = &change {
                     made.deleted_topics.insert(topic.clone());
                 }
-                make(tables, from, entry.phy_offset, change);
-                made.changes += 1;
+                make(tables, from, at, change);
             }
+            made.changes += 1;
         }
         next = QueueOffset(next.0 + entries.len() as i64);
     }
@@ -103,12 +120,20 @@ pub(crate) fn first_at_or_after(
     Ok(QueueOffset(low))
 }
 
-/// The change behind an entry; none if retention took its record since the entry was read.
-fn read(store: &Store, entry: &QueueEntry) -> Result<Option<Change>, ReplayError> {
-    let at = entry.phy_offset;
-    let Some(bytes) = store.record(at)? else { return Ok(None) };
-    let record = Record::decode(&bytes).map_err(|source| ReplayError::Record { at, source })?;
-    Change::from_json_bytes(record.body).map(Some).map_err(|source| ReplayError::Change { at, source })
+/// Makes again what happened to messages in flight, and commits where the groups went on by that.
+fn replay_pop(tables: Tables<'_>, from: &Positions, at: PhyOffset, body: &[u8]) -> Result<(), ReplayError> {
+    let wanted = |change: &PopChange| {
+        at >= match change {
+            PopChange::Ordered { .. } | PopChange::OrderForgotten => from.orders,
+            _ => from.flight,
+        }
+    };
+    let replayed = tables.pops.replay(body, wanted, |queue, next| {
+        if at >= from.offsets {
+            tables.offsets.commit_recorded(queue.group, queue.topic, queue.id, next);
+        }
+    });
+    replayed.map_err(|source| ReplayError::Pop { at, source })
 }
 
 /// Makes a change in the tables that don't have it yet.
@@ -132,6 +157,9 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
             if at >= from.offsets {
                 tables.offsets.remove_topic(&topic);
             }
+            if at >= from.flight.min(from.orders) {
+                tables.pops.remove_topic(&topic);
+            }
         }
         Change::PutGroup(config) if at >= from.groups => {
             tables.groups.restore(config);
@@ -144,6 +172,9 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
             }
             if at >= from.modes {
                 tables.modes.remove_group(&group);
+            }
+            if at >= from.flight.min(from.orders) {
+                tables.pops.remove_group(&group);
             }
             if clean_offset && at >= from.offsets {
                 tables.offsets.remove_group(&group);

@@ -7,6 +7,7 @@ use crate::groups::{DataVersion, ForbiddenTable, SubscriptionGroupConfig};
 use crate::offsets::{GroupOffsets, QueueOffsets};
 use crate::topics::TopicConfig;
 use roxmq_protocol::body::assignment::RequestModesByTopic;
+use roxmq_protocol::body::order_info::OrderInfoTable;
 use roxmq_protocol::json::{Fields, Form, JsonError, Value, Writer};
 use roxmq_store::{PhyOffset, QueueId};
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub(super) const GROUPS_FILE: &str = "subscriptionGroup.json";
 pub(super) const MODES_FILE: &str = "messageRequestMode.json";
 pub(super) const OFFSETS_FILE: &str = "consumerOffset.json";
 pub(super) const DELAYS_FILE: &str = "delayOffset.json";
+pub(super) const ORDERS_FILE: &str = "consumerOrderInfo.json";
 
 const LOG_OFFSET: &str = "roxmqLogOffset";
 /// Between topic and group in the keys of the offset table.
@@ -67,7 +69,7 @@ pub(super) fn decode_groups(value: &Value) -> Result<Snapshot<Groups>, JsonError
     decode(value, Groups { groups: table.into_values().collect(), forbidden })
 }
 
-/// The one file without a version.
+/// A file without a version.
 pub(super) fn encode_modes(snapshot: &Snapshot<RequestModesByTopic>) -> Vec<u8> {
     let mut writer = Writer::new(Form::Pretty);
     writer.object(|writer| {
@@ -79,6 +81,20 @@ pub(super) fn encode_modes(snapshot: &Snapshot<RequestModesByTopic>) -> Vec<u8> 
 
 pub(super) fn decode_modes(value: &Value) -> Result<Snapshot<RequestModesByTopic>, JsonError> {
     decode(value, value.need("messageRequestModeMap")?)
+}
+
+/// Without a version, too.
+pub(super) fn encode_orders(snapshot: &Snapshot<OrderInfoTable>) -> Vec<u8> {
+    let mut writer = Writer::new(Form::Pretty);
+    writer.object(|writer| {
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+        writer.field("table", &snapshot.table);
+    });
+    writer.into_bytes()
+}
+
+pub(super) fn decode_orders(value: &Value) -> Result<Snapshot<OrderInfoTable>, JsonError> {
+    decode(value, value.need("table")?)
 }
 
 pub(super) fn encode_offsets(snapshot: &Snapshot<GroupOffsets>, pulled: &GroupOffsets) -> Vec<u8> {
@@ -150,6 +166,7 @@ mod tests {
     use super::*;
     use crate::topics::topic_config;
     use roxmq_protocol::body::assignment::{MessageRequestMode, MessageRequestModeSetting};
+    use roxmq_protocol::body::order_info::OrderInfo;
     use roxmq_protocol::json::parse;
 
     fn version() -> DataVersion {
@@ -238,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn orders_in_javas_form_have_bare_keys() {
+        let info = OrderInfo { offset_list: vec![5, 1], pop_time: 9, ..OrderInfo::default() };
+        let table = OrderInfoTable::from([("T@G".to_owned(), BTreeMap::from([(3, info)]))]);
+        let snapshot = Snapshot { version: DataVersion::default(), log_offset: Some(PhyOffset(7)), table };
+        let expected = "{\n\t\"roxmqLogOffset\":7,\n\t\"table\":{\n\t\t\"T@G\":{\n\t\t\t3:{\n\t\t\t\t\"cm\":0,\
+             \n\t\t\t\t\"l\":0,\n\t\t\t\t\"o\":[\n\t\t\t\t\t5,\n\t\t\t\t\t1\n\t\t\t\t],\n\t\t\t\t\"popTime\":9\n\t\t\t}\n\t\t}\n\t}\n}";
+        check(&encode_orders(&snapshot), expected, decode_orders, &snapshot);
+    }
+
+    #[test]
     fn the_java_servers_own_files_are_read() {
         let text = r#"{
             "dataVersion":{"counter":2,"stateVersion":0,"timestamp":1},
@@ -260,5 +287,6 @@ mod tests {
         assert!(decode_modes(&value).is_err());
         assert!(decode_offsets(&value).is_err());
         assert!(decode_delays(&value).is_err());
+        assert!(decode_orders(&value).is_err());
     }
 }

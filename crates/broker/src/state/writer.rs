@@ -2,6 +2,7 @@
 
 use super::StateLog;
 use super::config_file::ConfigFile;
+use super::flight_file;
 use super::replay::Tables;
 use super::snapshot::{self, Groups, Snapshot};
 use crate::groups::DataVersion;
@@ -10,6 +11,7 @@ use crate::replaced_file::FileError;
 use crate::topics::TopicConfig;
 use parking_lot::Mutex;
 use roxmq_protocol::body::assignment::RequestModesByTopic;
+use roxmq_protocol::body::order_info::OrderInfoTable;
 use roxmq_store::files::FileSystem;
 use roxmq_store::{Millis, Store};
 use std::collections::BTreeMap;
@@ -34,6 +36,8 @@ pub(crate) struct SnapshotFiles {
     pub(super) modes: ConfigFile,
     pub(super) offsets: ConfigFile,
     pub(super) delays: ConfigFile,
+    pub(super) orders: ConfigFile,
+    pub(super) flight: ConfigFile,
 }
 
 impl SnapshotFiles {
@@ -46,6 +50,8 @@ impl SnapshotFiles {
             modes: file(snapshot::MODES_FILE),
             offsets: file(snapshot::OFFSETS_FILE),
             delays: file(snapshot::DELAYS_FILE),
+            orders: file(snapshot::ORDERS_FILE),
+            flight: file(flight_file::FLIGHT_FILE),
         }
     }
 }
@@ -77,6 +83,8 @@ struct Written {
     modes: Option<u64>,
     offsets: Option<u64>,
     delays: Option<u64>,
+    /// Of both files of what is in flight.
+    pops: Option<u64>,
     versions: Versions,
 }
 
@@ -88,6 +96,7 @@ struct Copies {
     offsets: Option<(u64, Snapshot<GroupOffsets>)>,
     pulled: GroupOffsets,
     delays: Option<(u64, Snapshot<BTreeMap<i32, i64>>)>,
+    pops: Option<(u64, Snapshot<OrderInfoTable>, Snapshot<Vec<u8>>)>,
 }
 
 impl SnapshotWriter {
@@ -100,6 +109,7 @@ impl SnapshotWriter {
             modes: held(tables.modes.generation()),
             offsets: held(tables.offsets.generation()),
             delays: held(tables.delays.generation()),
+            pops: held(tables.pops.generation()),
             versions,
         };
         SnapshotWriter { files, written: Mutex::new(written) }
@@ -112,7 +122,8 @@ impl SnapshotWriter {
             || written.groups != Some(tables.groups.generation())
             || written.modes != Some(tables.modes.generation());
         let offsets = written.offsets != Some(tables.offsets.generation())
-            || written.delays != Some(tables.delays.generation());
+            || written.delays != Some(tables.delays.generation())
+            || written.pops != Some(tables.pops.generation());
         definitions || (which == Which::All && offsets)
     }
 
@@ -154,6 +165,11 @@ impl SnapshotWriter {
             written.delays = Some(generation);
             written.versions.delays = delays.version;
         }
+        if let Some((generation, orders, flight)) = copies.pops {
+            self.files.orders.save(&snapshot::encode_orders(&orders))?;
+            self.files.flight.save(&flight_file::encode(&flight))?;
+            written.pops = Some(generation);
+        }
         Ok(())
     }
 }
@@ -165,6 +181,7 @@ impl Copies {
             && self.modes.is_none()
             && self.offsets.is_none()
             && self.delays.is_none()
+            && self.pops.is_none()
     }
 }
 
@@ -197,6 +214,11 @@ fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now
         let version = written.versions.delays.next(now.0);
         (generation, Snapshot { version, log_offset, table: tables.delays.all() })
     });
+    let pops = changed(written.pops, tables.pops.generation()).filter(all).map(|generation| {
+        let version = DataVersion::default();
+        let orders = Snapshot { version, log_offset, table: tables.pops.orders() };
+        (generation, orders, Snapshot { version, log_offset, table: tables.pops.flight() })
+    });
     let pulled = if offsets.is_some() { tables.offsets.all_pulled() } else { GroupOffsets::new() };
-    Copies { topics, groups, modes, offsets, pulled, delays }
+    Copies { topics, groups, modes, offsets, pulled, delays, pops }
 }

@@ -139,6 +139,12 @@ pub fn pop_retry_topic(topic: &str, group: &str, v2: bool) -> String {
     format!("{RETRY_PREFIX}{group}{separator}{topic}")
 }
 
+/// The topic behind a retry topic of a group for POP, in both forms.
+pub fn topic_of_pop_retry<'a>(retry_topic: &'a str, group: &str) -> Option<&'a str> {
+    let rest = retry_topic.strip_prefix(RETRY_PREFIX)?.strip_prefix(group)?;
+    rest.strip_prefix(['+', '_'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +178,12 @@ mod tests {
     fn derived_names() {
         assert_eq!(pop_retry_topic("T", "G", false), "%RETRY%G_T");
         assert_eq!(pop_retry_topic("T", "G", true), "%RETRY%G+T");
+        for v2 in [false, true] {
+            assert_eq!(topic_of_pop_retry(&pop_retry_topic("T", "G", v2), "G"), Some("T"));
+        }
+        for other in ["T", "%RETRY%G", "%RETRY%GT", "%RETRY%H_T"] {
+            assert_eq!(topic_of_pop_retry(other, "G"), None, "{other}");
+        }
         assert_eq!(reply_topic("C"), "C_REPLY_TOPIC");
         assert_eq!(revive_topic("C"), "rmq_sys_REVIVE_LOG_C");
     }

@@ -1,0 +1,146 @@
+//! One look for messages for a pop: which queues, in which order.
+
+use super::PopRequest;
+use super::take::{TakeError, Taking};
+use crate::Broker;
+use crate::topics::Topic;
+use roxmq_protocol::names;
+use roxmq_protocol::receipt::ORDER_REVIVE_QUEUE;
+use roxmq_store::files::ReadMode;
+use roxmq_store::{Millis, QueueId};
+use std::sync::Arc;
+
+/// What a look gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Popped {
+    Found,
+    Nothing,
+    /// There may be something on the disk: look again where waiting for it hurts nobody.
+    Cold,
+}
+
+/// Messages that are now in flight, and their receipts.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(super) pop_time: Millis,
+    pub(super) revive_queue: i32,
+    /// How many messages the queues hold beyond these.
+    pub(super) rest: i64,
+    pub(super) records: Vec<u8>,
+    pub(super) start_offsets: Vec<u8>,
+    pub(super) message_offsets: Vec<u8>,
+    pub(super) order_counts: Vec<u8>,
+    /// Room for what is read before it is written anew.
+    pub(super) scratch: Vec<u8>,
+}
+
+impl Found {
+    pub(super) fn clear(&mut self) {
+        self.rest = 0;
+        for bytes in
+            [&mut self.records, &mut self.start_offsets, &mut self.message_offsets, &mut self.order_counts]
+        {
+            bytes.clear();
+        }
+    }
+}
+
+/// Looks for messages for the request, and takes what it finds out of the others' sight.
+pub(super) fn look(
+    broker: &Arc<Broker>,
+    request: &PopRequest,
+    mode: ReadMode,
+    found: &mut Found,
+) -> Result<Popped, TakeError> {
+    let turn = broker.pops.next_turn();
+    found.clear();
+    found.pop_time = broker.clock.now();
+    let config = broker.config();
+    found.revive_queue = match request.order {
+        true => ORDER_REVIVE_QUEUE,
+        false => (turn % config.revive_queue_num.clamp(1, REVIVE_QUEUES_MAX) as u32) as i32,
+    };
+    // As the topic is now: whoever waited may have waited for long.
+    let Some(topic) = broker.topics.get(&request.topic.topic_name) else {
+        return Ok(Popped::Nothing);
+    };
+    let chance = Chance::of(turn);
+    let mut taking = Taking::new(broker, request, &config, mode, found);
+    let retry_first = !request.order && chance.is_below(config.pop_from_retry_probability);
+    let retry_topic = || {
+        let v2 = config.enable_retry_topic_v2;
+        let v1_now = v2 && config.retrieve_message_from_pop_retry_topic_v1 && chance.is_even();
+        broker.topics.get(&names::pop_retry_topic(
+            &topic.topic_name,
+            &request.group.group_name,
+            v2 && !v1_now,
+        ))
+    };
+    if retry_first && let Some(retry) = retry_topic() {
+        all_queues(&mut taking, &retry, chance)?;
+    }
+    match request.queue_id {
+        Some(queue_id) => taking.queue(&topic.topic_name, queue_id)?,
+        None => all_queues(&mut taking, &topic, chance)?,
+    }
+    if !retry_first
+        && !request.order
+        && !taking.is_full()
+        && let Some(retry) = retry_topic()
+    {
+        all_queues(&mut taking, &retry, chance)?;
+    }
+    taking.finish()
+}
+
+/// So many fit into the byte that a record has for it.
+const REVIVE_QUEUES_MAX: i32 = 255;
+
+/// Every queue, from another one on each time.
+fn all_queues(taking: &mut Taking<'_>, topic: &Topic, chance: Chance) -> Result<(), TakeError> {
+    let queues = topic.read_queue_nums.max(0);
+    for at in 0..queues {
+        let id = (chance.0 as i32 + at) % queues;
+        taking.queue(&topic.topic_name, QueueId(id))?;
+    }
+    Ok(())
+}
+
+/// A number below 100 that takes every value once in 100 turns, in no order that a consumer would notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Chance(u32);
+
+impl Chance {
+    fn of(turn: u32) -> Self {
+        const STEP: u32 = 61;
+        Chance(turn % 100 * STEP % 100)
+    }
+
+    fn is_below(self, percent: u32) -> bool {
+        self.0 < percent
+    }
+
+    fn is_even(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_are_fair() {
+        let chances: Vec<_> = (1_000..1_100).map(Chance::of).collect();
+        let count = |is: &dyn Fn(&Chance) -> bool| chances.iter().filter(|chance| is(chance)).count();
+        assert_eq!(count(&|chance| chance.is_below(20)), 20);
+        assert_eq!(count(&|chance| chance.is_below(0)), 0);
+        assert_eq!(count(&|chance| chance.is_below(100)), 100);
+        assert_eq!(count(&|chance| chance.is_even()), 50);
+        for queues in [2, 3, 4, 8] {
+            let begins: std::collections::BTreeSet<_> =
+                chances[..20].iter().map(|chance| chance.0 % queues).collect();
+            assert_eq!(begins.len(), queues as usize);
+        }
+    }
+}

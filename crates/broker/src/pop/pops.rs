@@ -1,0 +1,64 @@
+//! What pops share: the table of what is in flight, the timer that brings it back, and who waits for messages.
+
+use super::queue::PopQueue;
+use super::record::PopChange;
+use super::table::PopTable;
+use super::timer::Timer;
+use crate::Broker;
+use crate::state::Turn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+#[derive(Default)]
+pub(crate) struct Pops {
+    pub(crate) table: PopTable,
+    pub(super) timer: Timer,
+    /// Spreads pops over queues and revive queues.
+    turn: AtomicU32,
+}
+
+impl Pops {
+    /// Lists what is in flight since before the start, and begins to bring it back.
+    pub(crate) fn start(&self, broker: &Arc<Broker>) -> io::Result<()> {
+        for queue in self.table.busy_queues() {
+            let mut state = queue.state();
+            let at = state.next_time(broker.clock.now());
+            self.timer.look_at(&queue, &mut state, at);
+        }
+        self.timer.start(broker)
+    }
+
+    /// Returns when nothing is brought back any more.
+    pub(crate) fn stop(&self) {
+        self.timer.stop();
+    }
+
+    pub(super) fn next_turn(&self) -> u32 {
+        self.turn.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Makes a change that was recorded in this turn.
+    pub(super) fn apply(
+        &self,
+        broker: &Broker,
+        _turn: &mut Turn<'_>,
+        queue: &Arc<PopQueue>,
+        change: PopChange,
+    ) {
+        let mut state = queue.state();
+        if let Some(next) = state.apply(change) {
+            broker.offsets.commit_recorded(&queue.group, &queue.topic, queue.id, next);
+        }
+        self.table.changed();
+        let at = state.next_time(broker.clock.now());
+        self.timer.look_at(queue, &mut state, at);
+    }
+}
+
+impl Broker {
+    /// Looks at the clock now: it was set, and what sleeps until some time may have to wake.
+    pub fn look_at_the_clock(&self) {
+        self.pops.timer.look_at_the_clock();
+    }
+}

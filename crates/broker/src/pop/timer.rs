@@ -1,0 +1,105 @@
+//! When queues are to be looked at: one thread that sleeps until the next of these times.
+//!
+//! A queue is listed once, under the first time at which something happens in it by itself. What was acknowledged
+//! meanwhile is noticed when that time comes; nothing is done for it before.
+
+use super::expiry;
+use super::queue::{NEVER, PopQueue, QueueState};
+use crate::Broker;
+use parking_lot::{Condvar, Mutex};
+use roxmq_store::Millis;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The longest sleep; looking in vain once an hour costs nothing, and an overflow of the clock's types can't happen.
+const SLEEP_MS_MAX: i64 = 3_600_000;
+
+#[derive(Default)]
+pub(super) struct Timer {
+    list: Mutex<List>,
+    changed: Condvar,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct List {
+    /// By time, and the address of the queue, which tells queues with one time apart.
+    queues: BTreeMap<(Millis, usize), Arc<PopQueue>>,
+    stop: bool,
+}
+
+impl Timer {
+    pub(super) fn start(&self, broker: &Arc<Broker>) -> io::Result<()> {
+        let broker = Arc::clone(broker);
+        let work = move || run(&broker);
+        *self.thread.lock() = Some(std::thread::Builder::new().name("roxmq-pop".to_owned()).spawn(work)?);
+        Ok(())
+    }
+
+    /// Returns when nothing is put anywhere any more.
+    pub(super) fn stop(&self) {
+        self.list.lock().stop = true;
+        self.changed.notify_one();
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread that brings popped messages back had panicked");
+        }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.list.lock().stop
+    }
+
+    /// The clock may have been set.
+    pub(super) fn look_at_the_clock(&self) {
+        // Under the lock, so that it can't come between the thread's look and its sleep.
+        let _list = self.list.lock();
+        self.changed.notify_one();
+    }
+
+    /// Has the queue looked at by this time at the latest.
+    pub(super) fn look_at(&self, queue: &Arc<PopQueue>, state: &mut QueueState, at: Option<Millis>) {
+        let Some(at) = at.filter(|at| *at < state.timer_at) else {
+            return;
+        };
+        let key = Arc::as_ptr(queue) as usize;
+        let mut list = self.list.lock();
+        list.queues.remove(&(state.timer_at, key));
+        state.timer_at = at;
+        list.queues.insert((at, key), Arc::clone(queue));
+        if list.queues.first_key_value().is_some_and(|(first, _)| *first == (at, key)) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Waits until the time of a queue has come, and takes it off the list. None when it is time to stop.
+    fn next_due(&self, broker: &Broker) -> Option<Arc<PopQueue>> {
+        let mut list = self.list.lock();
+        loop {
+            if list.stop {
+                return None;
+            }
+
+            let now = broker.clock.now();
+            let wait_ms = match list.queues.first_entry() {
+                Some(first) if first.key().0 <= now => return Some(first.remove()),
+                Some(first) => first.key().0.0.saturating_sub(now.0).min(SLEEP_MS_MAX),
+                None => SLEEP_MS_MAX,
+            };
+            self.changed.wait_for(&mut list, Duration::from_millis(wait_ms as u64));
+        }
+    }
+}
+
+fn run(broker: &Arc<Broker>) {
+    let mut expiry = expiry::Expiry::default();
+    while let Some(queue) = broker.pops.timer.next_due(broker) {
+        queue.state().timer_at = NEVER;
+        expiry.look(broker, &queue);
+    }
+}
