@@ -65,8 +65,17 @@ pub(super) fn look(
         return Ok(Popped::Nothing);
     };
     let chance = Chance::of(turn);
+    let by_priority = !request.order && has_priorities(&topic) && chance.is_below(priority_factor(request));
+    let order = match by_priority {
+        true => QueueOrder::Priority { highest_first: config.priority_order_asc },
+        false => QueueOrder::From(chance),
+    };
+    let retry_chance = match has_priorities(&topic) {
+        true => config.pop_from_retry_probability_for_priority,
+        false => config.pop_from_retry_probability,
+    };
     let mut taking = Taking::new(broker, request, &config, mode, found);
-    let retry_first = !request.order && chance.is_below(config.pop_from_retry_probability);
+    let retry_first = !request.order && chance.is_below(retry_chance);
     let retry_topic = || {
         let v2 = config.enable_retry_topic_v2;
         let v1_now = v2 && config.retrieve_message_from_pop_retry_topic_v1 && chance.is_even();
@@ -77,18 +86,18 @@ pub(super) fn look(
         ))
     };
     if retry_first && let Some(retry) = retry_topic() {
-        all_queues(&mut taking, &retry, chance)?;
+        all_queues(&mut taking, &retry, QueueOrder::From(chance))?;
     }
     match request.queue_id {
         Some(queue_id) => taking.queue(&topic.topic_name, queue_id)?,
-        None => all_queues(&mut taking, &topic, chance)?,
+        None => all_queues(&mut taking, &topic, order)?,
     }
     if !retry_first
         && !request.order
         && !taking.is_full()
         && let Some(retry) = retry_topic()
     {
-        all_queues(&mut taking, &retry, chance)?;
+        all_queues(&mut taking, &retry, QueueOrder::From(chance))?;
     }
     taking.finish()
 }
@@ -96,14 +105,43 @@ pub(super) fn look(
 /// So many fit into the byte that a record has for it.
 const REVIVE_QUEUES_MAX: i32 = 255;
 
-/// Every queue, from another one on each time.
-fn all_queues(taking: &mut Taking<'_>, topic: &Topic, chance: Chance) -> Result<(), TakeError> {
-    let queues = topic.read_queue_nums.max(0);
-    for at in 0..queues {
-        let id = (chance.0 as i32 + at) % queues;
-        taking.queue(&topic.topic_name, QueueId(id))?;
+/// Whether the messages of the topic are in queues by their priorities.
+fn has_priorities(topic: &Topic) -> bool {
+    topic.attributes.get("message.type").is_some_and(|kind| kind == "PRIORITY")
+}
+
+/// How many of a hundred pops of the group read the queues in the order of priorities; the others see to it that the
+/// lower ones get on, too.
+fn priority_factor(request: &PopRequest) -> u32 {
+    const ALL: u32 = 100;
+    let attribute = request.group.attributes.get("priority.factor");
+    attribute.and_then(|factor| factor.parse().ok()).unwrap_or(ALL)
+}
+
+/// In which order the queues of a topic are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QueueOrder {
+    /// From another one on each time.
+    From(Chance),
+    Priority {
+        highest_first: bool,
+    },
+}
+
+impl QueueOrder {
+    /// The queue that comes as the so manieth.
+    fn queue(self, at: i32, queues: i32) -> QueueId {
+        QueueId(match self {
+            QueueOrder::From(chance) => (chance.0 as i32 + at) % queues,
+            QueueOrder::Priority { highest_first: true } => queues - 1 - at,
+            QueueOrder::Priority { highest_first: false } => at,
+        })
     }
-    Ok(())
+}
+
+fn all_queues(taking: &mut Taking<'_>, topic: &Topic, order: QueueOrder) -> Result<(), TakeError> {
+    let queues = topic.read_queue_nums.max(0);
+    (0..queues).try_for_each(|at| taking.queue(&topic.topic_name, order.queue(at, queues)))
 }
 
 /// A number below 100 that takes every value once in 100 turns, in no order that a consumer would notice.
@@ -130,13 +168,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chances_are_fair() {
+    fn queues_and_chances_are_fair() {
         let chances: Vec<_> = (1_000..1_100).map(Chance::of).collect();
         let count = |is: &dyn Fn(&Chance) -> bool| chances.iter().filter(|chance| is(chance)).count();
         assert_eq!(count(&|chance| chance.is_below(20)), 20);
         assert_eq!(count(&|chance| chance.is_below(0)), 0);
         assert_eq!(count(&|chance| chance.is_below(100)), 100);
         assert_eq!(count(&|chance| chance.is_even()), 50);
+        let order = |order: QueueOrder| (0..3).map(|at| order.queue(at, 3).0).collect::<Vec<_>>();
+        assert_eq!(order(QueueOrder::From(Chance(22))), [1, 2, 0]);
+        assert_eq!(order(QueueOrder::Priority { highest_first: true }), [2, 1, 0]);
+        assert_eq!(order(QueueOrder::Priority { highest_first: false }), [0, 1, 2]);
         for queues in [2, 3, 4, 8] {
             let begins: std::collections::BTreeSet<_> =
                 chances[..20].iter().map(|chance| chance.0 % queues).collect();

@@ -6,6 +6,7 @@ mod bench;
 mod client;
 mod ipv6;
 mod kill;
+mod kill_pop;
 mod process;
 mod server;
 mod start;
