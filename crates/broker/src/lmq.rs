@@ -8,7 +8,8 @@ use crate::topics::{Topic, attributes};
 use roxmq_protocol::code::response;
 use roxmq_protocol::names::{self, LMQ_PREFIX};
 use roxmq_protocol::properties::{Properties, name};
-use roxmq_store::multi_dispatch::{LMQ_QUEUE, is_dispatched, lmq_names};
+use roxmq_store::multi_dispatch::{LMQ_QUEUE, is_dispatched, is_light_queue, lmq_names};
+use std::borrow::Cow;
 
 /// Light queues at most without `enableLmqQuota`: each takes memory.
 const COUNT_MAX: usize = 1_000_000;
@@ -20,6 +21,14 @@ pub(crate) const LITE_SEPARATOR: char = '$';
 /// The light queue of a lite topic.
 pub(crate) fn of_lite_topic(parent: &str, lite_topic: &str) -> String {
     format!("{LMQ_PREFIX}{LITE_SEPARATOR}{parent}{LITE_SEPARATOR}{lite_topic}")
+}
+
+/// The topic whose queue a request means that may name a lite topic.
+pub(crate) fn of_request<'a>(topic: &'a str, lite_topic: Option<&str>) -> Cow<'a, str> {
+    match lite_topic.filter(|lite_topic| !lite_topic.trim().is_empty()) {
+        Some(lite_topic) => Cow::Owned(of_lite_topic(topic, lite_topic)),
+        None => Cow::Borrowed(topic),
+    }
 }
 
 /// Parent and lite topic of a light queue that is one's.
@@ -66,6 +75,9 @@ pub(crate) fn admitted_list<'a>(
 
 /// Refuses a light queue that would be one too many.
 pub(crate) fn check_room(broker: &Broker, config: &BrokerConfig, queue: &str) -> Result<(), Refusal> {
+    if names::is_lmq(queue) && !is_light_queue(queue) {
+        return Err(Refusal::invalid(format!("there can't be a light queue of the name '{queue}'")));
+    }
     let limit = if config.enable_lmq_quota { config.max_lmq_consume_queue_num } else { COUNT_MAX };
     let count = broker.store.lmq_count();
     if !names::is_lmq(queue) || count < limit || broker.store.queue(queue, LMQ_QUEUE).is_some() {

@@ -103,7 +103,8 @@ pub(crate) fn min(broker: &Broker, _: &Caller<'_>, frame: &Frame<'_>) -> Result<
 pub(crate) fn search(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
     let header = SearchOffset::decode(&request.ext_fields())?;
     let boundary = if header.upper { Boundary::Upper } else { Boundary::Lower };
-    let offset = match broker.store.queue(&header.topic, QueueId(header.queue_id)) {
+    let topic = lmq::of_request(&header.topic, header.lite_topic.as_deref());
+    let offset = match broker.store.queue(&topic, QueueId(header.queue_id)) {
         Some(queue) => broker.store.offset_by_time(&queue, Millis(header.timestamp), boundary)?.0,
         None => 0,
     };

@@ -120,7 +120,8 @@ pub(super) fn admit(
     let topic = broker.topics.get(&header.topic).ok_or_else(|| Refusal::topic_missing(&header.topic))?;
     check_topic(&topic)?;
     check_numbers(&header, topic.read_queue_nums)?;
-    lmq::check_room(broker, &config, &header.topic)?;
+    let queue_name = lmq::of_request(&header.topic, header.lite_topic.as_deref());
+    lmq::check_room(broker, &config, &queue_name)?;
     let filter = subscription::filter(broker, &config, &header, &group)?;
     if config.reject_pull_consumer_enable {
         check_consumer(broker, &header.consumer_group, connection)?;
@@ -137,7 +138,7 @@ pub(super) fn admit(
         scan_max: SCAN_MAX,
     };
     let pull = Pull {
-        queue: broker.store.queue_or_create(&header.topic, queue_id),
+        queue: broker.store.queue_or_create(&queue_name, queue_id),
         stats: broker.stats.group(&header.topic, &header.consumer_group),
         topic,
         group,

@@ -369,6 +369,23 @@ async fn unused_lite_topics_go_and_so_do_silent_clients() {
 }
 
 #[tokio::test]
+async fn one_lite_topic_can_be_pulled_and_searched() {
+    let node = started(&clock(), "").await;
+    for (lite_topic, body) in [("a", "0"), ("b", "1"), ("a", "2")] {
+        assert_code(&node.call(send_lite(lite_topic, body)).await, 0, &[]);
+    }
+    let of_a = node.call(pull("G", "P", 0, 1).with("liteTopic", "a")).await;
+    assert_eq!(texts(&messages(&of_a)), ["2"]);
+    let search = Command::request(request::SEARCH_OFFSET_BY_TIMESTAMP)
+        .with("topic", "P")
+        .with("queueId", 0)
+        .with("timestamp", NOW.0 + 1)
+        .with("liteTopic", "a");
+    assert_eq!(number(&node.call(search).await, "offset"), 2);
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn many_clients_pop_each_message_once() {
     const LITE_TOPICS: usize = 40;
     const MESSAGES: usize = 5;
