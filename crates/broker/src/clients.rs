@@ -4,6 +4,7 @@
 //! when its connection closes, and when no heartbeat has renewed it for a while. Nothing of this is kept on disk:
 //! after a restart the next heartbeats bring it back.
 
+mod agreement;
 pub mod consuming;
 pub mod groups;
 pub(crate) mod heartbeat;
@@ -13,6 +14,7 @@ pub mod member;
 pub(crate) mod notices;
 mod producers;
 
+use agreement::Digest;
 use consuming::Consuming;
 use groups::{Expired, Group, Groups, Joined};
 use member::{Channel, Client};
@@ -48,6 +50,8 @@ pub struct Changed {
     pub rebalance: bool,
     /// The client is to send its subscriptions again.
     pub resubscribe: bool,
+    /// The client subscribes to something else than before.
+    pub subscriptions: bool,
 }
 
 impl<C> Default for Clients<C> {
@@ -83,6 +87,15 @@ impl<C: Channel> Clients<C> {
         groups
     }
 
+    /// The online groups whose members subscribe to different things, in order of names.
+    pub fn disagreeing_groups(&self) -> Vec<Arc<str>> {
+        let consumers = self.consumers.read();
+        let disagreeing = consumers.iter().filter(|group| !agreement::is_agreed(group));
+        let mut names: Vec<_> = disagreeing.map(|group| group.name.clone()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The online groups that subscribe to the topic, in order of names.
     pub fn groups_subscribed_to(&self, topic: &str) -> Vec<Arc<str>> {
         let consumers = self.consumers.read();
@@ -110,9 +123,13 @@ impl<C: Channel> Clients<C> {
                 Changed {
                     rebalance: topics_changed,
                     resubscribe: consuming.note_fingerprint(announcement.fingerprint),
+                    subscriptions: false,
                 }
             });
-        (Changed { rebalance: updated.rebalance || is_new, ..updated }, group)
+        let digest = Digest::of(&data.subscription_data_set);
+        let member = group.members.get(client.channel.id()).filter(|_| !announcement.without_sub);
+        let subscriptions = member.is_some_and(|member| member.subscribes(digest));
+        (Changed { rebalance: updated.rebalance || is_new, subscriptions, ..updated }, group)
     }
 
     pub fn producer_seen(&self, client: &Client<C>, group: &str, now: Millis) {

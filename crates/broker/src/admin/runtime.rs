@@ -24,6 +24,7 @@ pub(crate) fn handle(broker: &Broker, _: &Command) -> Result<Command, Refusal> {
         broker.stats.view(&broker.topics, &broker.config().broker_cluster_name).runtime(broker.clock.now()),
     ));
     add(pools(broker));
+    add(groups(broker));
     add(store(broker)?);
     add(disks(broker));
     add(delays(broker));
@@ -73,6 +74,11 @@ fn pools(broker: &Broker) -> Vec<(String, String)> {
         ("timerDequeueTps", "0.0".to_owned()),
     ]));
     entries
+}
+
+/// Not a key of the Java server: the consumer groups whose members subscribe to different things.
+fn groups(broker: &Broker) -> Vec<(String, String)> {
+    named(vec![("consumerGroupsWithDifferentSubscriptions", broker.clients.disagreeing_groups().join(","))])
 }
 
 fn store(broker: &Broker) -> Result<Vec<(String, String)>, Refusal> {

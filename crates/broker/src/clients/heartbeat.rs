@@ -1,7 +1,7 @@
 //! A client says that it is alive, and to which groups it belongs (34).
 
 use super::member::Client;
-use super::{Announcement, Changed, notices};
+use super::{Announcement, Changed, agreement, notices};
 use crate::Broker;
 use crate::refusal::Refusal;
 use crate::service::Caller;
@@ -64,6 +64,15 @@ fn consumer_seen(
     let (changed, group) = broker.clients.consumer_seen(client, data, announcement, broker.clock.now());
     if !announcement.without_sub {
         broker.filters.announce(&group.name, &data.subscription_data_set, broker.clock.now());
+    }
+    if changed.subscriptions
+        && let Some(other) = agreement::other_than(&group, client.channel.id())
+    {
+        tracing::warn!(
+            group = %group.name, client_id = client.client_id, other_client_id = other.client.client_id,
+            subscriptions = agreement::describe(&data.subscription_data_set),
+            "two consumers of a group subscribe to different things; neither gets all that it wants"
+        );
     }
     if changed.rebalance {
         tracing::info!(

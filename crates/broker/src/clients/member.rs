@@ -1,12 +1,13 @@
 //! One client in one group.
 
+use super::agreement::Digest;
 use roxmq_protocol::language::Language;
 use roxmq_remoting::Connection;
 use roxmq_store::Millis;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// What the tables need to know of a connection.
 pub trait Channel: Clone + Send + Sync + 'static {
@@ -38,12 +39,27 @@ pub struct Client<C> {
 pub struct Member<C> {
     pub client: Client<C>,
     last_seen: AtomicI64,
+    /// Of what it subscribes to; 0 while it has not said.
+    digest: AtomicU64,
 }
 
 impl<C> Member<C> {
     /// When its last heartbeat came.
     pub fn last_seen(&self) -> Millis {
         Millis(self.last_seen.load(Ordering::Relaxed))
+    }
+
+    /// Of what it subscribes to, if it has said.
+    pub(super) fn digest(&self) -> Option<Digest> {
+        match self.digest.load(Ordering::Relaxed) {
+            0 => None,
+            digest => Some(Digest(digest)),
+        }
+    }
+
+    /// Notes what it subscribes to; true if that is something else than before.
+    pub(super) fn subscribes(&self, digest: Digest) -> bool {
+        self.digest.swap(digest.0, Ordering::Relaxed) != digest.0
     }
 }
 
@@ -64,6 +80,10 @@ impl<C: Channel> Members<C> {
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Member<C>>> {
         self.0.values()
+    }
+
+    pub fn get(&self, channel_id: u64) -> Option<&Arc<Member<C>>> {
+        self.0.get(&channel_id)
     }
 
     /// The member with this client id; of a client that came back before its old connection was found dead, the
@@ -93,7 +113,8 @@ impl<C: Channel> Members<C> {
             member.last_seen.store(now.0, Ordering::Relaxed);
             return false;
         }
-        let member = Member { client: client.clone(), last_seen: AtomicI64::new(now.0) };
+        let member =
+            Member { client: client.clone(), last_seen: AtomicI64::new(now.0), digest: AtomicU64::new(0) };
         self.0.insert(id, Arc::new(member));
         true
     }

@@ -64,7 +64,7 @@ impl Bench {
     ) {
         let client = client(channel, &format!("c{channel}"));
         let (changed, _) = self.clients.consumer_seen(&client, data, how, Millis(0));
-        assert_eq!(changed, Changed { rebalance, resubscribe });
+        assert_eq!((changed.rebalance, changed.resubscribe), (rebalance, resubscribe));
     }
 
     fn seen_at(&self, channel: u64, group: &str, now: i64) {
@@ -241,4 +241,35 @@ fn a_producer_is_found_by_its_client_id_while_it_is_in_a_group() {
     clients.expire(Millis(TIMEOUT_MS + 1), TIMEOUT_MS);
     check("b", None);
     assert!(clients.producers.read().is_empty());
+}
+
+#[test]
+fn members_that_subscribe_to_different_things_are_noticed_once() {
+    let bench = Bench::new();
+    let check =
+        |channel: u64, topics: &[(&str, i64)], news: bool, other: Option<u64>, disagreeing: &[&str]| {
+            let client = client(channel, &format!("c{channel}"));
+            let (changed, group) =
+                bench.clients.consumer_seen(&client, &subscribed("g", topics), V1, Millis(0));
+            assert_eq!(changed.subscriptions, news);
+            let found = agreement::other_than(&group, channel).map(|member| member.client.channel.0);
+            assert_eq!(found, other);
+            let groups = bench.clients.disagreeing_groups();
+            assert_eq!(groups.iter().map(|name| &**name).collect::<Vec<_>>(), disagreeing);
+        };
+    check(1, &[("A", 1)], true, None, &[]);
+    check(2, &[("A", 7)], true, None, &[]);
+    check(3, &[("A", 7), ("B", 1)], true, Some(1), &["g"]);
+    check(3, &[("B", 2), ("A", 7)], false, Some(1), &["g"]);
+    check(1, &[("A", 2)], false, Some(3), &["g"]);
+    check(3, &[("A", 8)], true, None, &[]);
+    check(2, &[("B", 8)], true, Some(1), &["g"]);
+    bench.clients.disconnect(&Wire(2));
+    assert!(bench.clients.disagreeing_groups().is_empty());
+    // A heartbeat that tells no subscriptions says nothing about them.
+    let silent = Announcement { fingerprint: 5, without_sub: true };
+    let (changed, _) =
+        bench.clients.consumer_seen(&client(4, "c4"), &subscribed("g", &[]), silent, Millis(0));
+    assert!(!changed.subscriptions);
+    assert!(bench.clients.disagreeing_groups().is_empty());
 }
