@@ -300,7 +300,7 @@ mod tests {
     fn groups_without_such_filters_leave_no_trace() {
         let filters = RegisteredFilters::default();
         let tags = SubscriptionData::parse("t", "a || b", None, 1).expect("tags");
-        filters.announce("g", &[tags.clone()], Millis(1));
+        filters.announce("g", std::slice::from_ref(&tags), Millis(1));
         assert!(filters.take_changed().is_none());
         // A group that changes to tags has no filter of this kind any more.
         filters.announce("g", &[subscription("t", "a > 1", 1)], Millis(1));

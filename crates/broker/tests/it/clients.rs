@@ -322,3 +322,22 @@ async fn pull_consumers_are_turned_away_where_they_are_not_wanted() {
     check("CID_RMQ_SYS_X", response::PULL_NOT_FOUND).await;
     node.stop().await;
 }
+
+#[tokio::test]
+async fn tools_see_which_groups_do_not_agree_on_what_they_subscribe_to() {
+    let node = Node::start().await;
+    let (mut one, mut other) = (Wire::connect(&node).await, Wire::connect(&node).await);
+    let check = async |expected: &str| {
+        let status = node.call(Command::request(request::GET_BROKER_RUNTIME_INFO)).await;
+        let entry = format!(r#""consumerGroupsWithDifferentSubscriptions":"{expected}""#);
+        assert!(body(&status).contains(&entry), "{}", body(&status));
+    };
+    one.call(heartbeat("c1", "g", &["T"])).await;
+    other.call(heartbeat("c2", "g", &["T"])).await;
+    check("").await;
+    other.call(heartbeat("c2", "g", &["T", "U"])).await;
+    check("g").await;
+    one.call(heartbeat("c1", "g", &["T", "U"])).await;
+    check("").await;
+    node.stop().await;
+}

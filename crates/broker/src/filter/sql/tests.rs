@@ -310,10 +310,7 @@ fn hostile_expressions_meet_limits() {
     // As deep as it may be, and as long.
     let deep = DEPTH_MAX - 3;
     check(&format!("{}a = 5{}", "NOT(".repeat(deep / 2), ")".repeat(deep / 2)), TRUE);
-    check(
-        &"a = 5 AND ".repeat(n / 2).replace("AND ", "AND\n").replacen("a", "a", 1).trim_end_matches("AND\n"),
-        TRUE,
-    );
+    check(&format!("a = 5{}", " AND a = 5".repeat(n / 2)), TRUE);
     let list: Vec<String> = (0..5000).map(|n| format!("'{n}'")).collect();
     check(&format!("a IN ({})", list.join(",")), TRUE);
 }
