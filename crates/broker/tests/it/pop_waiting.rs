@@ -117,3 +117,126 @@ async fn what_is_deleted_is_not_waited_for() {
     }
     node.stop().await;
 }
+
+#[track_caller]
+fn assert_texts(answer: &Command, expected: &[&str]) {
+    assert_code(answer, response::SUCCESS, &["FOUND"]);
+    let found = messages(answer);
+    let texts: Vec<_> = found.iter().map(|message| message.text()).collect();
+    assert_eq!(texts, expected);
+}
+
+#[tokio::test]
+async fn a_message_ends_the_wait_of_one_pop_at_once() {
+    let node = node().await;
+    let (first, second) = (node.connect().await, node.connect().await);
+    let popped = first.start(long_pop("g", "T", 60_000));
+    node.pops_wait(1).await;
+    let next = second.start(long_pop("g", "T", 60_000));
+    node.pops_wait(2).await;
+    let before = Instant::now();
+    assert_code(&node.call(send_to("T", 2, &[], "a")).await, 0, &[]);
+    assert_texts(&popped.await, &["a"]);
+    assert!(before.elapsed() < Duration::from_millis(500), "{:?}", before.elapsed());
+    node.pops_wait(1).await;
+    assert_code(&node.call(send_to("T", 3, &[], "b")).await, 0, &[]);
+    assert_texts(&next.await, &["b"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn several_messages_end_the_waits_of_as_many_pops_as_they_are_for() {
+    let node = node().await;
+    let mut popped = Vec::new();
+    let connections = [node.connect().await, node.connect().await, node.connect().await];
+    for (count, connection) in connections.iter().enumerate() {
+        popped.push(connection.start(change(long_pop("g", "T", 60_000), "maxMsgNums", 1)));
+        node.pops_wait(count + 1).await;
+    }
+    let two = [("a", String::new()), ("b", String::new())];
+    assert_code(&node.call(batch("T", &two)).await, 0, &[]);
+    let last = popped.pop().unwrap();
+    for (popped, text) in popped.into_iter().zip(["a", "b"]) {
+        assert_texts(&popped.await, &[text]);
+    }
+    node.pops_wait(1).await;
+    assert_code(&node.call(send("T", "c")).await, 0, &[]);
+    assert_texts(&last.await, &["c"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn each_group_gets_the_message() {
+    let node = node().await;
+    let connections = [node.connect().await, node.connect().await];
+    let popped =
+        ["g", "h"].map(|group| connections[usize::from(group == "h")].start(long_pop(group, "T", 60_000)));
+    node.pops_wait(2).await;
+    assert_code(&node.call(send("T", "x")).await, 0, &[]);
+    for popped in popped {
+        assert_texts(&popped.await, &["x"]);
+    }
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_pop_of_one_queue_waits_for_that_queue() {
+    let node = node().await;
+    let waiting = node.connect().await;
+    let popped = waiting.start(pop_of(1, 60_000));
+    node.pops_wait(1).await;
+    assert_code(&node.call(send_to("T", 0, &[], "other")).await, 0, &[]);
+    assert_code(&node.call(send_to("T", 1, &[], "own")).await, 0, &[]);
+    assert_texts(&popped.await, &["own"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn unwanted_messages_end_no_wait() {
+    let node = node().await;
+    let waiting = node.connect().await;
+    let popped = waiting.start(change(long_pop("g", "T", 60_000), "exp", "TagA"));
+    node.pops_wait(1).await;
+    for count in 0..200 {
+        let unwanted = send_to("T", count % 4, &[("TAGS", "TagB")], "unwanted");
+        assert_code(&node.call(unwanted).await, 0, &[]);
+    }
+    node.pops_wait(1).await;
+    assert_code(&node.call(send_to("T", 0, &[("TAGS", "TagA")], "wanted")).await, 0, &[]);
+    assert_texts(&popped.await, &["wanted"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_comes_again_ends_the_wait() {
+    let node = node().await;
+    assert_code(&node.call(send("T", "x")).await, 0, &[]);
+    assert_texts(&node.call(change(pop("g", "T"), "invisibleTime", 200)).await, &["x"]);
+    let before = Instant::now();
+    assert_texts(&node.call(long_pop("g", "T", 20_000)).await, &["x"]);
+    assert!(before.elapsed() < Duration::from_secs(10), "{:?}", before.elapsed());
+    node.stop().await;
+}
+
+/// Waiting pops wake one another when each leaves something behind; however many they are, they don't nest.
+#[tokio::test]
+async fn a_thousand_waiting_pops_share_a_thousand_messages() {
+    const POPS: usize = 1_000;
+    let node = node().await;
+    let waiting = node.connect().await;
+    let pop = change(long_pop("g", "T", 60_000), "maxMsgNums", 1);
+    let popped: Vec<_> = (0..POPS).map(|_| waiting.start(pop.clone())).collect();
+    node.pops_wait(POPS).await;
+    let all: Vec<_> = (0..POPS).map(|count| ("x", properties(&[("KEYS", &count.to_string())]))).collect();
+    assert_code(&node.call(batch("T", &all)).await, 0, &[]);
+    let mut seen = std::collections::BTreeSet::new();
+    for popped in popped {
+        let answer = popped.await;
+        let found = messages(&answer);
+        assert_eq!(found.len(), 1, "{answer:?}");
+        assert!(seen.insert(found[0].property("KEYS").unwrap().to_owned()));
+    }
+    assert_eq!(seen.len(), POPS);
+    node.pops_wait(0).await;
+    node.stop().await;
+}
