@@ -193,6 +193,10 @@ impl AckBurst {
         for ack in &self.acks {
             let change = PopChange::Finished { key: ack.key, messages: ack.messages };
             broker.pops.apply(broker, &mut turn, &ack.queue, change);
+            if !ack.messages.is_empty() {
+                let stats = broker.stats.group(&ack.queue.topic, &ack.queue.group);
+                broker.stats.acknowledged(&stats, ack.messages.count() as u64);
+            }
         }
         Ok(())
     }
