@@ -63,6 +63,9 @@ mappedFileSizeTimerLog=10485760
 maxIndexNum=200000
 maxHashSlotNum=50000
 flushDiskType=ASYNC_FLUSH
+transactionTimeOut=3000
+transactionCheckInterval=3000
+transactionCheckMax=1000
 CONF
 }
 
@@ -136,6 +139,7 @@ trip() { # command argument
 hand_over() { # from to round
   trip dump "$WORK/$1.before"
   trip delay "$3"
+  trip halves "$3"
   if [ "$STOP" = kill ]; then trip settle "$STORE"; fi
   stop_servers "$STOP"
   SERVER="$2"

@@ -23,8 +23,11 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.client.producer.TransactionListener;
+import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
@@ -45,8 +48,10 @@ import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
  * StoreTrip fill NAMESRV BROKER CLUSTER    topics, groups, messages, offsets
  * StoreTrip dump NAMESRV BROKER FILE       everything of them, one fact a line, in a fixed order
  * StoreTrip goon NAMESRV BROKER ROUND      consumes what a group has left, waits for the delayed messages of all
- *                                          rounds, sends to every queue, checks where the offsets go on
+ *                                          rounds, decides on transactions when it is asked, sends to every queue, checks where the offsets go on
  * StoreTrip delay NAMESRV BROKER ROUND     a message that will come after the server has changed
+ * StoreTrip halves NAMESRV BROKER ROUND    transactions that are committed, rolled back, and left undecided until the
+ *                                          server has changed
  * StoreTrip settle NAMESRV BROKER STORE    waits until the offsets are in the files under STORE/config
  * </pre>
  *
@@ -57,6 +62,7 @@ public class StoreTrip {
     static final String ORDERED = "TripOrdered";
     static final String BATCHED = "TripBatched";
     static final String DELAYED = "TripDelayed";
+    static final String DECIDED = "TripDecided";
     static final String HALF_READ = "trip_half_read";
     static final String TUNED = "trip_tuned";
     static final String[] GROUPS = {HALF_READ, TUNED};
@@ -65,9 +71,13 @@ public class StoreTrip {
     /** 30 s: longer than from the last send to the stop of the server. */
     static final int DELAY_LEVEL = 4;
     static final long WAIT_MS = 90_000;
+    /** As the servers are configured. */
+    static final long CHECK_INTERVAL_MS = 3_000;
 
     final String nameServer;
     final String broker;
+    /** What a producer was asked about. */
+    final Set<String> decided = ConcurrentHashMap.newKeySet();
     final DefaultMQAdminExt admin = new DefaultMQAdminExt();
 
     StoreTrip(String nameServer, String broker) throws Exception {
@@ -94,6 +104,9 @@ public class StoreTrip {
                 case "delay":
                     trip.delay(Integer.parseInt(args[3]));
                     break;
+                case "halves":
+                    trip.halves(Integer.parseInt(args[3]));
+                    break;
                 case "settle":
                     trip.settle(Path.of(args[3], "config"));
                     break;
@@ -119,6 +132,7 @@ public class StoreTrip {
         createTopic(ORDERED, 2, Map.of("+message.type", "FIFO"));
         createTopic(BATCHED, 1, Map.of());
         createTopic(DELAYED, 1, Map.of("+message.type", "DELAY"));
+        createTopic(DECIDED, 1, Map.of("+message.type", "TRANSACTION"));
         createGroups();
 
         DefaultMQProducer producer = producer("trip_fill");
@@ -306,6 +320,7 @@ public class StoreTrip {
         until("the route of " + PLAIN, () -> !admin.examineTopicRouteInfo(PLAIN).getQueueDatas().isEmpty());
         consumeTheRest();
         awaitDelayed(round + 1);
+        awaitDecided(round);
         DefaultMQProducer producer = producer("trip_on");
         for (String topic : new String[] {PLAIN, ORDERED, BATCHED}) {
             Map<MessageQueue, TopicOffset> queues = admin.examineTopicStats(topic).getOffsetTable();
@@ -377,6 +392,80 @@ public class StoreTrip {
         }
         reader.shutdown();
         expect("delayed messages", expected, bodies);
+    }
+
+    // ---- transactions ----
+
+    void halves(int round) throws Exception {
+        TransactionMQProducer producer = decider();
+        for (String fate : new String[] {"commit", "rollback", "later-commit", "later-rollback"}) {
+            for (int i = 0; i < 3; i++) {
+                Message message = new Message(DECIDED, "t", (fate + " " + round + " " + i).getBytes(StandardCharsets.UTF_8));
+                expect("a half message is stored", SendStatus.SEND_OK, producer.sendMessageInTransaction(message, null).getSendStatus());
+            }
+        }
+        long committed = 3 + (round == 0 ? 0 : round * 6L);
+        until("the " + committed + " commits", () -> maxOffset(DECIDED) >= committed);
+        producer.shutdown();
+    }
+
+    /** What was decided before the server changed is not decided again; what was left is, once the producer is asked. */
+    void awaitDecided(int round) throws Exception {
+        List<String> expected = new ArrayList<>();
+        for (int r = 0; r <= round; r++) {
+            for (int i = 0; i < 3; i++) {
+                expected.add("commit " + r + " " + i);
+                expected.add("later-commit " + r + " " + i);
+            }
+        }
+        TransactionMQProducer producer = decider();
+        until("transactions to be asked about", () -> maxOffset(DECIDED) >= expected.size() && decided.size() >= 6);
+        // Whatever comes twice comes within the next rounds of checks.
+        Thread.sleep(2 * CHECK_INTERVAL_MS);
+        producer.shutdown();
+        DefaultMQPullConsumer reader = reader();
+        List<String> bodies = new ArrayList<>();
+        for (MessageQueue queue : reader.fetchSubscribeMessageQueues(DECIDED)) {
+            for (long offset = 0; offset < maxOffset(DECIDED); offset = bodies.size()) {
+                for (MessageExt message : reader.pull(queue, "*", offset, 32).getMsgFoundList()) {
+                    bodies.add(new String(message.getBody(), StandardCharsets.UTF_8));
+                }
+            }
+        }
+        reader.shutdown();
+        bodies.sort(null);
+        expected.sort(null);
+        expect("messages of transactions", expected, bodies);
+    }
+
+    TransactionMQProducer decider() throws Exception {
+        TransactionMQProducer producer = new TransactionMQProducer("trip_decider");
+        producer.setNamesrvAddr(nameServer);
+        producer.setInstanceName("decider-" + System.nanoTime());
+        producer.setTransactionListener(new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
+                String body = new String(message.getBody(), StandardCharsets.UTF_8);
+                return body.startsWith("later") ? LocalTransactionState.UNKNOW : fate(body);
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt message) {
+                String body = new String(message.getBody(), StandardCharsets.UTF_8);
+                decided.add(body);
+                return fate(body);
+            }
+        });
+        producer.start();
+        // The broker knows a producer by its heartbeat.
+        producer.getDefaultMQProducerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
+        producer.fetchPublishMessageQueues(DECIDED);
+        producer.getDefaultMQProducerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
+        return producer;
+    }
+
+    static LocalTransactionState fate(String body) {
+        return body.contains("commit") ? LocalTransactionState.COMMIT_MESSAGE : LocalTransactionState.ROLLBACK_MESSAGE;
     }
 
     // ---- settle ----

@@ -7,6 +7,7 @@ mod ledger;
 mod load;
 mod message;
 mod state;
+mod transactions;
 
 use crate::client::{Peer, create_topic};
 use crate::process::PATIENCE;
