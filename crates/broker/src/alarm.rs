@@ -9,8 +9,9 @@ use roxmq_store::Millis;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// The longest sleep; looking in vain once an hour costs nothing, and an overflow of the clock's types can't happen.
-const SLEEP_MS_MAX: i64 = 3_600_000;
+/// The longest sleep; looking in vain once a minute costs nothing, and when the clock was set ahead, or the machine
+/// slept, nothing is late for longer.
+const SLEEP_MS_MAX: i64 = 60_000;
 
 #[derive(Default)]
 pub(crate) struct Alarm {

@@ -14,8 +14,10 @@ impl ArrivalListener for Arrivals {
         let Some(broker) = self.0.upgrade() else {
             return;
         };
-        if queue.topic() == names::SCHEDULE_TOPIC {
-            broker.schedule.arrived(&broker, queue);
+        match queue.topic() {
+            names::SCHEDULE_TOPIC => broker.schedule.arrived(&broker, queue),
+            names::TIMER_TOPIC => broker.timers.arrived(),
+            _ => {}
         }
         broker.holds.arrived(&broker, queue);
         broker.pop_waits.arrived(&broker, queue);

@@ -22,6 +22,7 @@ use crate::state::{
     self, ConfigFile, DelayOffsets, LoadError, SnapshotFiles, SnapshotWriter, StateLog, StoreJournal, Tables,
 };
 use crate::stats::Stats;
+use crate::timers::{self, TimerTable, Timers};
 use crate::topics::TopicTable;
 use crate::transactions::{self, LeftBehind, RebuildError, Transactions};
 use crate::upkeep;
@@ -102,6 +103,8 @@ pub struct Broker {
     pub(crate) delay_levels: DelayLevels,
     pub(crate) schedule: Schedule,
     pub(crate) transactions: Transactions,
+    pub(crate) timer_table: TimerTable,
+    pub(crate) timers: Timers,
     pub(crate) disk_work: DiskWork,
     pub(crate) stats: Stats,
     pub(crate) name_servers: Arc<dyn NameServers>,
@@ -138,6 +141,7 @@ impl Broker {
         let groups = GroupTable::new(Arc::clone(&state_log), Arc::clone(&config), Arc::clone(&clock));
         let (offsets, delays) = (ConsumerOffsets::default(), DelayOffsets::default());
         let pops = Pops::default();
+        let timer_table = TimerTable::default();
         let request_modes = RequestModes::new(Arc::clone(&state_log));
         let tables = Tables {
             topics: &topics,
@@ -146,6 +150,7 @@ impl Broker {
             offsets: &offsets,
             delays: &delays,
             pops: &pops.table,
+            timers: &timer_table,
         };
         let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root);
         let mut loaded = state::load(&snapshot_files, &store, tables)?;
@@ -160,6 +165,14 @@ impl Broker {
         for repair in &loaded.repairs {
             tracing::error!(repair, "a file of the broker's state was damaged or missing");
         }
+        let timers = Timers::open(&timers::Parts {
+            files: &files,
+            clock: &*clock,
+            store: &store,
+            config: &config.get(),
+            topics: &topics,
+            table: &timer_table,
+        })?;
         let broker = Broker {
             stats: Stats::new(clock.now()),
             store,
@@ -185,6 +198,8 @@ impl Broker {
             delay_levels,
             schedule: Schedule::default(),
             transactions: Transactions::default(),
+            timer_table,
+            timers,
             disk_work: DiskWork::default(),
             name_servers,
             registration: Registration::default(),
@@ -212,6 +227,7 @@ impl Broker {
         self.schedule.start(self)?;
         self.transactions.start(self)?;
         self.pops.start(self)?;
+        self.timers.start(self)?;
         let mut tasks = self.tasks.lock();
         let Some(tasks) = tasks.as_mut() else { return Ok(()) };
         tasks.spawn(upkeep::log_offsets(Arc::clone(self)));
@@ -253,6 +269,12 @@ impl Broker {
         }
     }
 
+    /// Has whoever sleeps until a time look at the clock, as it was set.
+    pub fn clock_was_set(&self) {
+        self.schedule.look_now();
+        self.timers.look_now();
+    }
+
     pub fn config(&self) -> Arc<BrokerConfig> {
         self.config.get()
     }
@@ -282,6 +304,7 @@ impl Broker {
             offsets: &self.offsets,
             delays: &self.delay_offsets,
             pops: &self.pops.table,
+            timers: &self.timer_table,
         }
     }
 

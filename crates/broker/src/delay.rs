@@ -1,7 +1,7 @@
 //! Delayed messages: they wait in `SCHEDULE_TOPIC_XXXX`, one queue a level, until they are due.
 
 mod levels;
-mod redelivery;
+pub(crate) mod redelivery;
 mod schedule;
 
 pub use levels::{DEFAULT_LEVELS, DelayLevels, LevelError};

@@ -8,6 +8,7 @@ use crate::clients::{heartbeat, inquiries, leaving};
 use crate::lite;
 use crate::refusal::Refusal;
 use crate::service::Caller;
+use crate::timers;
 use crate::{lock_requests, offset_requests, pop, pull, query, reply, send_back, transactions};
 use roxmq_protocol::code::request::*;
 use roxmq_protocol::command::Command;
@@ -68,6 +69,7 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         ACK_MESSAGE => Ack,
         BATCH_ACK_MESSAGE => Ack,
         CHANGE_MESSAGE_INVISIBLETIME => Now(pop::change_invisible::handle),
+        RECALL_MESSAGE => Disk(timers::recall),
         CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
         END_TRANSACTION => End,
         RESUME_CHECK_HALF_MESSAGE => Disk(transactions::resume),
@@ -135,6 +137,8 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         QUERY_TOPICS_BY_CONSUMER => Now(tools::subscriptions::topics_of_group),
         QUERY_SUBSCRIPTION_BY_CONSUMER => Now(tools::subscriptions::subscription),
         GET_ALL_CONSUMER_OFFSET => Now(tools::offset_tables::of_consumers),
+        GET_TIMER_CHECK_POINT => Disk(timers::show_checkpoint),
+        GET_TIMER_METRICS => Disk(timers::show_metrics),
         GET_ALL_DELAY_OFFSET => Now(tools::offset_tables::of_delay_levels),
         INVOKE_BROKER_TO_RESET_OFFSET => Later(tools::reset_offset::handle),
         INVOKE_BROKER_TO_GET_CONSUMER_STATUS => Later(tools::consumer_status::handle),

@@ -32,6 +32,7 @@ impl Broker {
         self.resets.delete_topic(topic);
         self.locks.remove_topic(topic);
         self.stats.remove_topic(topic);
+        self.timers.forget_topic(topic);
         // Who waits for messages of the topic waits in vain, and learns with the next pull that it is gone.
         for queue in self.store.delete_topic(topic)? {
             self.holds.finish_queue(self, &queue);

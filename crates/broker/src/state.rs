@@ -1,4 +1,4 @@
-//! The broker's state: topics, groups, offsets, progress of delays.
+//! The broker's state: topics, groups, offsets, progress of delays and timers.
 //!
 //! The log is the truth. Each change is a record of [`STATE_TOPIC`] before it is made in memory; at a start the newest
 //! snapshot is read and what the log has beyond it is made again. The snapshots are the Java server's files in
@@ -27,7 +27,7 @@ pub use writer::WriteError;
 
 pub(crate) use change::{Change, commit_changes};
 pub(crate) use config_file::{ConfigFile, Found};
-pub(crate) use journal::{StateLog, StoreJournal, Turn};
+pub(crate) use journal::{StateLog, StoreJournal, Turn, push_change};
 pub(crate) use load::load;
 pub(crate) use offset_batches::log_offsets;
 pub(crate) use replay::{Tables, first_at_or_after};

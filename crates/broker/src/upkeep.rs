@@ -141,6 +141,7 @@ pub(crate) fn finish(broker: &Broker) {
         tracing::warn!(%error, "the progress of transactions is not noted; the next start looks further back");
     }
     broker.pops.stop();
+    broker.timers.stop();
     let tables = broker.tables();
     if let Err(error) = log_offset_batches(&broker.state_log, tables) {
         // The files take them all the same.

@@ -19,6 +19,7 @@ pub mod message_queue;
 pub mod names;
 pub mod properties;
 pub mod properties_text;
+pub mod recall_handle;
 pub mod receipt;
 pub mod record;
 pub mod request;

@@ -13,6 +13,7 @@ pub mod polling;
 pub mod pop;
 pub mod pull;
 pub mod query;
+pub mod recall;
 pub mod send;
 pub mod send_back;
 pub mod topic;

@@ -13,6 +13,7 @@ pub mod clock;
 mod commit_log;
 mod core;
 pub mod dispatch;
+mod file_pages;
 pub mod files;
 pub mod index;
 pub mod local_time;
@@ -28,6 +29,7 @@ mod retention;
 mod sift;
 mod signal;
 pub mod store;
+pub mod timer;
 mod topic_retention;
 
 pub use append::{AppendBatch, AppendError, NewMessage, Stored, TooLong};

@@ -42,7 +42,8 @@ pub(crate) fn open(
     // Written before anything is changed: a crash from here on is one.
     write_abort(&*files, &root)?;
 
-    let segments = Segments::load(files.clone(), &options.commit_log_dir, options.commit_log_file_bytes)?;
+    let dir = &options.commit_log_dir;
+    let segments = Segments::load(files.clone(), dir, options.commit_log_file_bytes, FILE_BYTES_KEY)?;
     let visible = Arc::new(AtomicI64::new(i64::MAX));
     let queues = QueueTable::load(files.clone(), &root, options.queue_file_bytes, visible.clone())?;
     let index = load_index(&files, &options)?;

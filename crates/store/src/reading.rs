@@ -6,7 +6,7 @@ use crate::position::{PhyOffset, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueEntry};
 use crate::read::{ReadFilter, ReadLimits, ReadResult, ReadStatus};
 use crate::sift;
-use roxmq_protocol::record::offset;
+use roxmq_protocol::record::{FILLER_BYTES, RecordHead, offset};
 use std::io;
 
 /// Entries looked at in one go.
@@ -325,6 +325,21 @@ impl Core {
             return Ok(None);
         }
         Ok(roxmq_protocol::record::Record::decode(&bytes).is_ok().then_some(bytes))
+    }
+
+    /// The record behind the one at a position, and where it lies.
+    pub fn record_after(&self, at: PhyOffset) -> io::Result<Option<(PhyOffset, Vec<u8>)>> {
+        let Some(record) = self.record(at)? else { return Ok(None) };
+        let mut next = at.0 + record.len() as i64;
+        let mut head = [0; FILLER_BYTES];
+        if !self.fill(&mut head, next)? {
+            return Ok(None);
+        }
+        if let Some(RecordHead::Filler { bytes }) = RecordHead::read(&head) {
+            next += bytes as i64;
+        }
+        let next = PhyOffset(next);
+        Ok(self.record(next)?.map(|record| (next, record)))
     }
 
     /// Fills the bytes from a position of the log that readers may see; false if the log doesn't have all of them.

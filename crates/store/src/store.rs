@@ -30,7 +30,7 @@ pub enum OpenError {
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
     #[error(
-        "the commit log has no file between {before} and {after}; put the missing ones back, or move those behind the gap away to open the store without them"
+        "the log has no file between {before} and {after}; put the missing ones back, or move those behind the gap away to open the store without them"
     )]
     Gap { before: PathBuf, after: PathBuf },
     #[error(
@@ -217,6 +217,11 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The record that was stored next after the one at this position, and where it lies; none at the log's end.
+    pub fn record_after(&self, at: PhyOffset) -> io::Result<Option<(PhyOffset, Vec<u8>)>> {
+        self.core.record_after(at)
     }
 
     /// When the record of this queue offset was stored, if it is still there.

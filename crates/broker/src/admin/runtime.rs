@@ -3,6 +3,7 @@
 use super::answer;
 use crate::Broker;
 use crate::refusal::Refusal;
+use crate::timers;
 use roxmq_protocol::body::list::KvTable;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::record::Record;
@@ -27,6 +28,7 @@ pub(crate) fn handle(broker: &Broker, _: &Command) -> Result<Command, Refusal> {
     add(groups(broker));
     add(store(broker)?);
     add(disks(broker));
+    add(named(timers::runtime(broker)));
     add(delays(broker));
     Ok(answer(&KvTable { table }))
 }
@@ -67,11 +69,6 @@ fn pools(broker: &Broker) -> Vec<(String, String)> {
     entries.extend(named(vec![
         ("EndTransactionQueueSize", "0".to_owned()),
         ("EndTransactionThreadPoolQueueCapacity", capacity("endTransactionPoolQueueCapacity")),
-        ("timerReadBehind", "0".to_owned()),
-        ("timerOffsetBehind", "0".to_owned()),
-        ("timerCongestNum", "0".to_owned()),
-        ("timerEnqueueTps", "0.0".to_owned()),
-        ("timerDequeueTps", "0.0".to_owned()),
     ]));
     entries
 }

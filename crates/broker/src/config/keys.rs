@@ -212,5 +212,21 @@ keys! {
     lite_ttl_check_interval_ms / "liteTtlCheckInterval": u64 = 120_000, AtStart;
     /// Lite topics that had a message within this time stay, whatever `lite.topic.expiration` says.
     min_lite_ttl_ms / "minLiteTTl": i64 = 900_000, AtOnce;
+
+    /// Timer messages.
     timer_wheel_enable / "timerWheelEnable": bool = true, AtStart;
+    /// The longest delay, in seconds.
+    timer_max_delay_sec / "timerMaxDelaySec": i64 = 259_200, AtOnce;
+    /// The time of a slot. The same for the whole life of a store.
+    timer_precision_ms / "timerPrecisionMs": i64 = 1_000, AtStart;
+    /// What is due later than in so many slots is stored anew until it isn't.
+    timer_roll_window_slot / "timerRollWindowSlot": i64 = 172_800, AtStart;
+    /// Messages of a slot from which on some are refused; from twice as many on all are.
+    timer_congest_num_each_slot / "timerCongestNumEachSlot": i32 = i32::MAX, AtOnce;
+    timer_flush_interval_ms / "timerFlushIntervalMs": u64 = 1_000, AtStart;
+    mapped_file_size_timer_log / "mappedFileSizeTimerLog": u64 = 100 << 20, AtStart;
+    recall_message_enable / "recallMessageEnable": bool = true, AtOnce;
+    allow_recall_when_broker_not_writeable / "allowRecallWhenBrokerNotWriteable": bool = true, AtOnce;
+    /// Whether the key of a recall has the topic in front, as Java servers before 5.5.0 have it.
+    append_topic_for_timer_delete_key / "appendTopicForTimerDeleteKey": bool = false, AtOnce;
 }

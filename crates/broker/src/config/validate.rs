@@ -18,6 +18,7 @@ impl BrokerConfig {
         self.check_names(&mut faults);
         self.check_limits(&mut faults);
         self.check_store(&mut faults);
+        self.check_timers(&mut faults);
         self.check_unavailable(&mut faults);
         faults.0
     }
@@ -93,6 +94,14 @@ impl BrokerConfig {
         if let Err(error) = DelayLevels::parse(&self.message_delay_level) {
             faults.add(error.to_string());
         }
+    }
+
+    fn check_timers(&self, faults: &mut Faults) {
+        faults.range("timerMaxDelaySec", self.timer_max_delay_sec, 1..=i32::MAX.into());
+        faults.range("timerPrecisionMs", self.timer_precision_ms, 10..=60_000);
+        faults.range("timerCongestNumEachSlot", self.timer_congest_num_each_slot, 1..=i32::MAX);
+        faults.range("timerFlushIntervalMs", self.timer_flush_interval_ms, 10..=3_600_000);
+        faults.range("mappedFileSizeTimerLog", self.mapped_file_size_timer_log, 4_096..=i32::MAX as u64);
     }
 
     fn check_store(&self, faults: &mut Faults) {

@@ -1,4 +1,4 @@
-//! A delayed message that is due, put where it was meant to go.
+//! A message that waited, for a level or for a time, put where it was meant to go.
 
 use crate::send::IndexKeys;
 use roxmq_protocol::java_hash;
@@ -7,9 +7,9 @@ use roxmq_protocol::properties::name;
 use roxmq_protocol::record::{Record, RecordError, TooLong};
 use roxmq_store::{Millis, NewMessage, QueueId};
 
-/// Why a record of the schedule topic is passed over.
+/// Why a message that waited is passed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Undeliverable {
+pub(crate) enum Undeliverable {
     #[error("the log no longer has it")]
     Gone,
     #[error(transparent)]
@@ -24,9 +24,8 @@ pub(super) enum Undeliverable {
     Reserved(String),
 }
 
-/// Where the message goes. The properties stay as they are, as with the Java server, so that they still tell
-/// which level it waited at.
-pub(super) fn target<'a>(record: &Record<'a>) -> Result<(&'a str, QueueId), Undeliverable> {
+/// Where the message goes.
+pub(crate) fn target<'a>(record: &Record<'a>) -> Result<(&'a str, QueueId), Undeliverable> {
     let topic = record.properties.get(name::REAL_TOPIC).ok_or(Undeliverable::Missing(name::REAL_TOPIC))?;
     let queue_id = record.properties.get(name::REAL_QUEUE_ID).and_then(|id| id.parse().ok());
     let queue_id = queue_id.filter(|id| *id >= 0).ok_or(Undeliverable::Missing(name::REAL_QUEUE_ID))?;
@@ -36,11 +35,13 @@ pub(super) fn target<'a>(record: &Record<'a>) -> Result<(&'a str, QueueId), Unde
     Ok((topic, QueueId(queue_id)))
 }
 
-/// Encodes the message for its target.
-pub(super) fn with_message<T>(
+/// Encodes the message for its target. The properties are its own, so that they still tell how it was delayed, with
+/// what there is to add.
+pub(crate) fn with_message<T>(
     record: &Record<'_>,
     topic: &str,
     queue_id: QueueId,
+    properties: &[u8],
     push: impl FnOnce(&NewMessage<'_>) -> T,
 ) -> T {
     let keys = IndexKeys::of(record.properties);
@@ -55,7 +56,7 @@ pub(super) fn with_message<T>(
         reconsume_times: record.reconsume_times,
         prepared_transaction_offset: 0,
         body: record.body,
-        properties: record.properties.raw(),
+        properties,
         tags_code: keys.tags.map_or(0, java_hash::tags_code),
         key_hashes: &keys.hashes(topic),
     })
@@ -117,7 +118,7 @@ mod tests {
             "REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}3\u{2}TAGS\u{1}TagA\u{2}KEYS\u{1}k\u{2}DELAY\u{1}3\u{2}",
         );
         let record = Record::decode(&bytes).expect("a record");
-        with_message(&record, "T", QueueId(3), |message| {
+        with_message(&record, "T", QueueId(3), record.properties.raw(), |message| {
             assert_eq!((message.topic, message.queue_id, message.flag), ("T", QueueId(3), 7));
             assert_eq!((message.reconsume_times, message.tags_code), (1, 2_598_919));
             assert_eq!((message.body, message.properties), (&b"body"[..], record.properties.raw()));

@@ -63,6 +63,11 @@ impl Schedule {
         let delay_ms = broker.delay_levels.delay_ms(queue.id().0 + 1);
         self.alarm.set_for(Millis(broker.clock.now().0 + delay_ms));
     }
+
+    /// The clock was set.
+    pub(crate) fn look_now(&self) {
+        self.alarm.wake();
+    }
 }
 
 fn run(broker: &Broker) {
@@ -178,7 +183,8 @@ impl Level {
             let (topic, queue_id) = redelivery::target(&record)?;
             let known = broker.topics.get(topic).ok_or_else(|| Undeliverable::Deleted(topic.to_owned()))?;
             let lmqs = lmq::list_of(broker, &known, record.properties);
-            redelivery::with_message(&record, topic, queue_id, |message| {
+            let properties = record.properties.raw();
+            redelivery::with_message(&record, topic, queue_id, properties, |message| {
                 batch.push_dispatched(&broker.store, message, lmqs)
             })?;
             Ok(known)

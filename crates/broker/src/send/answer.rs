@@ -7,10 +7,11 @@ use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::{Encoding, Header};
 use roxmq_protocol::message_id::OffsetMessageId;
+use roxmq_protocol::recall_handle::RecallHandle;
 use roxmq_protocol::response::SendAnswer;
 use roxmq_remoting::{Connection, LateAnswer, Output};
 use roxmq_store::store::FlushError;
-use roxmq_store::{QueueId, Stored};
+use roxmq_store::{Millis, QueueId, Stored};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub(super) struct PendingSend {
     pub(super) queue_id: QueueId,
     /// Its unique key in [`Answers::keys`]; empty for a batch request.
     pub(super) key: Range<usize>,
+    /// For a timer message the time in its recall handle.
+    pub(super) recall_ms: Option<Millis>,
     pub(super) topic: Arc<Topic>,
     pub(super) record_bytes: usize,
 }
@@ -37,6 +40,7 @@ pub(super) struct PendingSend {
 pub(super) struct Sender {
     pub(super) store_host: SocketAddr,
     pub(super) region: Arc<str>,
+    pub(super) broker_name: Arc<str>,
     pub(super) trace_on: bool,
 }
 
@@ -88,13 +92,16 @@ impl Answers<'_> {
             phy_offset: place.phy_offset.0,
         }));
         let key = &self.keys[send.key.clone()];
+        let recall_handle = send
+            .recall_ms
+            .map(|time| RecallHandle::encode(&send.topic.topic_name, &self.sender.broker_name, time.0, key));
         let answer = SendAnswer {
             msg_ids: ids,
             queue_id: send.queue_id.0,
             queue_offset: places.first().map_or(0, |place| place.queue_offset.0),
             transaction_id: Some(key).filter(|key| !key.is_empty()),
             batch_uniq_id: None,
-            recall_handle: None,
+            recall_handle: recall_handle.as_deref(),
             region: &self.sender.region,
             trace_on: self.sender.trace_on,
         };

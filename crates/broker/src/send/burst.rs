@@ -53,6 +53,7 @@ impl Settings {
         let sender = Sender {
             store_host: broker.advertised,
             region: config.region_id.as_str().into(),
+            broker_name: config.broker_name.as_str().into(),
             trace_on: config.trace_on,
         };
         let mut marks = Vec::new();
@@ -128,6 +129,7 @@ impl SendBurst {
         let born_host = connection.remote();
         let now = self.now;
         let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
+        let mut recall_ms = None;
         let mut place = Place::Own;
         let queue_id = if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
@@ -135,6 +137,7 @@ impl SendBurst {
         } else {
             let (properties, ids) = (&mut self.properties, &mut self.unique_ids);
             let pushed = incoming.push_single(frame.body, properties, ids, &mut self.batch)?;
+            recall_ms = recall_time(pushed.place, &header.topic);
             self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
             place = pushed.place;
             pushed.own_queue
@@ -153,6 +156,7 @@ impl SendBurst {
             messages: first..self.batch.len(),
             queue_id,
             key: key_start..self.keys.len(),
+            recall_ms,
             topic,
             record_bytes: self.batch.bytes() - bytes_before,
         });
@@ -225,5 +229,13 @@ impl SendBurst {
             promise: connection.promise_answer(),
         };
         broker.store.when_durable(end, Box::new(move |flushed| late.send(flushed)));
+    }
+}
+
+/// The time in the handle with which a timer message can be taken back: one that rounding leaves in its slot.
+fn recall_time(place: Place, topic: &str) -> Option<Millis> {
+    match place {
+        Place::Slot(slot) if !names::is_retry_topic(topic) => Some(Millis(slot.0 + 1)),
+        _ => None,
     }
 }

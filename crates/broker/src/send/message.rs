@@ -9,6 +9,7 @@ use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::lmq;
 use crate::refusal::Refusal;
+use crate::timers::{self, Timing};
 use crate::topics::{TopicConfig, TopicFilterType};
 use crate::transactions::{self, AskAfter};
 use roxmq_protocol::batch::BatchItems;
@@ -54,16 +55,18 @@ impl Incoming<'_> {
         self.name_light_queues(properties)?;
         // A half message is delayed when it is committed.
         let place = if half {
+            timers::timing(properties.timer(), &self.settings.config, self.now)?;
             self.hide(properties, own_queue)?
         } else if level > 0 {
             self.park(properties, level)?
         } else {
-            Place::Own
+            self.time(properties, own_queue)?
         };
         properties.add_marks(&self.settings.marks);
         let (topic, queue_id, tags_code) = match place {
             Place::Own => (&*self.admitted.topic.topic_name, own_queue, properties.tags_code()),
             Place::Level { queue_id, due } => (names::SCHEDULE_TOPIC, queue_id, due.0),
+            Place::Slot(_) => (names::TIMER_TOPIC, timers::QUEUE, properties.tags_code()),
             Place::Half(_) => (names::TRANS_HALF_TOPIC, transactions::HALF_QUEUE, properties.tags_code()),
         };
         let key_hashes = properties.index_keys().hashes(topic);
@@ -193,6 +196,21 @@ impl Incoming<'_> {
         ])?;
         Ok(Place::Level { queue_id: parked.queue_id, due: parked.due })
     }
+
+    /// Sends the message to wait for the time that it asks for, if it asks for one that is to come.
+    fn time(&self, properties: &mut MessageProperties, own_queue: QueueId) -> Result<Place, Refusal> {
+        let config = &self.settings.config;
+        let Timing::Slot(slot) = timers::timing(properties.timer(), config, self.now)? else {
+            return Ok(Place::Own);
+        };
+        self.broker.timers.check_room(slot, config.timer_congest_num_each_slot)?;
+        properties.set(&[
+            (name::TIMER_OUT_MS, Some(&slot.to_string())),
+            (name::REAL_TOPIC, Some(&self.admitted.topic.topic_name)),
+            (name::REAL_QUEUE_ID, Some(&own_queue.to_string())),
+        ])?;
+        Ok(Place::Slot(slot))
+    }
 }
 
 /// A message that is in the batch.
@@ -210,6 +228,8 @@ pub(super) enum Place {
     Own,
     /// In the queue of its delay level.
     Level { queue_id: QueueId, due: Millis },
+    /// Among the timer messages, for the slot of this time.
+    Slot(Millis),
     /// Out of sight until its producer has decided.
     Half(AskAfter),
 }
@@ -248,13 +268,6 @@ fn check_kind(
         return Err(Refusal::denied(format!(
             "the broker[{}] sending transaction message is forbidden (rejectTransactionMessage)",
             config.broker_name
-        )));
-    }
-    if level <= 0
-        && let Some(property) = properties.timer()
-    {
-        return Err(Refusal::failed(format!(
-            "the message has the property {property}, but accurate timer messages are not available (timerWheelEnable); use a delay level"
         )));
     }
     if properties.is_inner_batch() {

@@ -2,6 +2,7 @@
 
 use super::rules;
 use crate::refusal::Refusal;
+use crate::timers::Asked;
 use roxmq_protocol::java_hash::{self, IndexHasher};
 use roxmq_protocol::properties::{self, PROPERTIES_BYTES_MAX, Properties, name};
 use roxmq_protocol::text::Text;
@@ -40,7 +41,10 @@ struct Found {
     delay: Option<Range<usize>>,
     wait: Option<Range<usize>>,
     transaction: Option<Range<usize>>,
-    timer: Option<&'static str>,
+    delay_sec: Option<Range<usize>>,
+    delay_ms: Option<Range<usize>>,
+    deliver_ms: Option<Range<usize>>,
+    recalls: bool,
     /// It has waited for its time already.
     timer_done: bool,
     inner_num: bool,
@@ -105,9 +109,20 @@ impl MessageProperties {
         self.value(&self.found.transaction).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// The name of a property that asks for delivery at a time.
-    pub(super) fn timer(&self) -> Option<&'static str> {
-        self.found.timer.filter(|_| !self.found.timer_done)
+    /// What asks for delivery at a time; nothing if the message has waited for one already.
+    pub(super) fn timer(&self) -> Asked<'_> {
+        if self.found.timer_done {
+            return Asked::default();
+        }
+        // What is no text is no time either, and is to be refused as such.
+        let value =
+            |range: &Option<Range<usize>>| range.is_some().then(|| self.value(range).unwrap_or_default());
+        Asked {
+            delay_sec: value(&self.found.delay_sec),
+            delay_ms: value(&self.found.delay_ms),
+            deliver_ms: value(&self.found.deliver_ms),
+            is_recall: self.found.recalls,
+        }
     }
 
     /// The light queues that the message names, as a list.
@@ -123,7 +138,7 @@ impl MessageProperties {
     /// transaction.
     pub(super) fn priority(&self) -> Option<i32> {
         let found = &self.found;
-        if found.delay.is_some() || found.timer.is_some() || found.sharding_key || self.is_half_message() {
+        if found.delay.is_some() || self.timer().is_asked() || found.sharding_key || self.is_half_message() {
             return None;
         }
         self.value(&found.priority)?.trim().parse().ok().filter(|priority| *priority >= 0)
@@ -203,9 +218,10 @@ fn scan(encoded: &[u8]) -> Found {
             b"WAIT" => found.wait = Some(range),
             b"DELAY" => found.delay = Some(range),
             b"TRAN_MSG" => found.transaction = Some(range),
-            b"TIMER_DELAY_SEC" => found.timer = Some(name::TIMER_DELAY_SEC),
-            b"TIMER_DELAY_MS" => found.timer = Some(name::TIMER_DELAY_MS),
-            b"TIMER_DELIVER_MS" => found.timer = Some(name::TIMER_DELIVER_MS),
+            b"TIMER_DELAY_SEC" => found.delay_sec = Some(range),
+            b"TIMER_DELAY_MS" => found.delay_ms = Some(range),
+            b"TIMER_DELIVER_MS" => found.deliver_ms = Some(range),
+            b"TIMER_DEL_UNIQKEY" => found.recalls = true,
             b"TIMER_OUT_MS" => found.timer_done = true,
             b"INNER_NUM" => found.inner_num = true,
             b"INNER_MULTI_DISPATCH" => found.lmqs = Some(range),

@@ -11,7 +11,7 @@ use roxmq_protocol::sys_flag::perm;
 use roxmq_store::QueueId;
 
 pub(super) fn check_open(topic: &str) -> Result<(), Refusal> {
-    if names::is_not_for_sends(topic) || topic == roxmq_store::STATE_TOPIC {
+    if names::is_not_for_sends(topic) || [roxmq_store::STATE_TOPIC, names::TIMER_TOPIC].contains(&topic) {
         return Err(Refusal::denied(format!("Sending message to topic[{topic}] is forbidden.")));
     }
     Ok(())
@@ -162,7 +162,9 @@ mod tests {
             &["broker-a", "brokerPermission is 4"],
         );
         refused(check_topic_writable(&topic(1, 1, 4)), response::NO_PERMISSION, &["topic[T]", "perm is 4"]);
-        refused(check_open("SCHEDULE_TOPIC_XXXX"), response::NO_PERMISSION, &["SCHEDULE_TOPIC_XXXX"]);
+        for topic in ["SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer"] {
+            refused(check_open(topic), response::NO_PERMISSION, &[topic]);
+        }
         assert_eq!(check_open("TBW102"), Ok(()));
     }
 

@@ -9,6 +9,7 @@
 //! {"change":"putRequestMode","setting":{…}}
 //! {"change":"commitOffsets","offsetTable":{"G":{"T":{0:5,1:7}}}}
 //! {"change":"delayOffsets","offsetTable":{3:120}}
+//! {"change":"timerProgress","delivered":[800,1200],"due":1700000000400,"phyOffset":1201,"queueOffset":17}
 //! ```
 //!
 //! Values are absolute, so that making a change twice is the same as making it once. A change that isn't known, from
@@ -16,10 +17,11 @@
 
 use crate::groups::SubscriptionGroupConfig;
 use crate::offsets::{GroupOffsets, QueueOffsets};
+use crate::timers::{TimerNote, TimerProgress};
 use crate::topics::TopicConfig;
 use roxmq_protocol::body::assignment::MessageRequestModeSetting;
 use roxmq_protocol::json::{Fields, FromJson, JsonError, ToJson, Value, Writer};
-use roxmq_store::QueueId;
+use roxmq_store::{Millis, PhyOffset, QueueId, QueueOffset};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +45,8 @@ pub(crate) enum Change {
     CommitOffsets(GroupOffsets),
     /// Level to next offset.
     DelayOffsets(BTreeMap<i32, i64>),
+    /// The timer messages behind this record are delivered.
+    TimerProgress(TimerNote),
 }
 
 /// Queues in one record of offsets at most, so that a record stays far below a message's limit.
@@ -59,6 +63,7 @@ impl Change {
             Change::PutRequestMode(_) => "putRequestMode",
             Change::CommitOffsets(_) => "commitOffsets",
             Change::DelayOffsets(_) => "delayOffsets",
+            Change::TimerProgress(_) => "timerProgress",
         }
     }
 }
@@ -107,6 +112,12 @@ impl ToJson for Change {
                 Change::PutRequestMode(setting) => writer.field("setting", setting),
                 Change::CommitOffsets(offsets) => writer.field("offsetTable", &bare_offsets(offsets)),
                 Change::DelayOffsets(offsets) => writer.field("offsetTable", offsets),
+                Change::TimerProgress(note) => {
+                    writer.field("delivered", &note.delivered);
+                    writer.field("due", &note.progress.due.0);
+                    writer.field("phyOffset", &note.progress.phy_offset.0);
+                    writer.field("queueOffset", &note.progress.queue_offset.0);
+                }
             }
         });
     }
@@ -131,6 +142,14 @@ impl FromJson for Change {
             "putRequestMode" => Change::PutRequestMode(value.need("setting")?),
             "commitOffsets" => Change::CommitOffsets(typed_offsets(value.need("offsetTable")?)),
             "delayOffsets" => Change::DelayOffsets(value.need("offsetTable")?),
+            "timerProgress" => Change::TimerProgress(TimerNote {
+                progress: TimerProgress {
+                    due: Millis(value.need("due")?),
+                    phy_offset: PhyOffset(value.need("phyOffset")?),
+                    queue_offset: QueueOffset(value.need("queueOffset")?),
+                },
+                delivered: value.need("delivered")?,
+            }),
             _ => return Err(JsonError::Type { field: "change", expected: "a known change", found: name }),
         })
     }
@@ -197,6 +216,12 @@ mod tests {
         check(
             &Change::DelayOffsets(BTreeMap::from([(3, 120)])),
             r#"{"change":"delayOffsets","offsetTable":{3:120}}"#,
+        );
+        let progress =
+            TimerProgress { due: Millis(5), phy_offset: PhyOffset(1201), queue_offset: QueueOffset(17) };
+        check(
+            &Change::TimerProgress(TimerNote { progress, delivered: vec![800, 1200] }),
+            r#"{"change":"timerProgress","delivered":[800,1200],"due":5,"phyOffset":1201,"queueOffset":17}"#,
         );
     }
 

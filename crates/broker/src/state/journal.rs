@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use roxmq_protocol::json::ToJson;
 use roxmq_protocol::{java_hash, properties};
 use roxmq_store::clock::Clock;
-use roxmq_store::{AppendBatch, NewMessage, PhyOffset, QueueId, Store};
+use roxmq_store::{AppendBatch, Millis, NewMessage, PhyOffset, QueueId, Store, TooLong};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -120,25 +120,41 @@ impl StoreJournal {
     }
 }
 
+/// Puts the record of a change into a batch, for who appends it together with what it is about, and whose table is in
+/// no snapshot that others take.
+pub(crate) fn push_change(
+    change: &Change,
+    store: &Store,
+    now: Millis,
+    host: SocketAddr,
+    batch: &mut AppendBatch,
+) -> Result<(), TooLong> {
+    let mark = Mark::of(RECORD_TAG);
+    batch.push(store, &state_record(&change.to_json(), &mark, now, host))
+}
+
+fn state_record<'a>(body: &'a [u8], mark: &'a Mark, now: Millis, host: SocketAddr) -> NewMessage<'a> {
+    NewMessage {
+        topic: STATE_TOPIC,
+        queue_id: QueueId(0),
+        flag: 0,
+        sys_flag: 0,
+        born: now,
+        born_host: host,
+        store_host: host,
+        reconsume_times: 0,
+        prepared_transaction_offset: 0,
+        body,
+        properties: &mark.properties,
+        tags_code: mark.tags_code,
+        key_hashes: &[],
+    }
+}
+
 impl Records {
     /// Appends what is in the batch, and the record behind it.
     fn append(&self, mark: &Mark, body: &[u8], batch: &mut AppendBatch) -> Result<(), StateError> {
-        let message = NewMessage {
-            topic: STATE_TOPIC,
-            queue_id: QueueId(0),
-            flag: 0,
-            sys_flag: 0,
-            born: self.clock.now(),
-            born_host: self.host,
-            store_host: self.host,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body,
-            properties: &mark.properties,
-            tags_code: mark.tags_code,
-            key_hashes: &[],
-        };
-        batch.push(&self.store, &message)?;
+        batch.push(&self.store, &state_record(body, mark, self.clock.now(), self.host))?;
         // Whoever waits for messages may change the state in turn, which is not his now.
         self.store.append_unannounced(batch)?;
         Ok(())

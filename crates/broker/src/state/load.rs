@@ -65,6 +65,7 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
         delays: position(&delays, end),
         orders: position(&orders, end),
         flight: position(&flight, end),
+        timers: tables.timers.restore_checkpoint(files.timer_checkpoint()?, end),
     };
     if let Some(snapshot) = topics {
         snapshot.table.into_iter().for_each(|topic| tables.topics.restore(topic));

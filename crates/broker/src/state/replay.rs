@@ -7,6 +7,7 @@ use crate::groups::GroupTable;
 use crate::offsets::ConsumerOffsets;
 use crate::pop::{PopChange, PopRecordError, PopTable};
 use crate::state::DelayOffsets;
+use crate::timers::TimerTable;
 use crate::topics::TopicTable;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::json::{FromJson, JsonError};
@@ -27,6 +28,7 @@ pub(crate) struct Tables<'a> {
     pub offsets: &'a ConsumerOffsets,
     pub delays: &'a DelayOffsets,
     pub pops: &'a PopTable,
+    pub timers: &'a TimerTable,
 }
 
 /// For each table the log position from which on it lacks changes.
@@ -39,12 +41,19 @@ pub(super) struct Positions {
     pub delays: PhyOffset,
     pub orders: PhyOffset,
     pub flight: PhyOffset,
+    pub timers: PhyOffset,
 }
 
 impl Positions {
     fn first(&self) -> PhyOffset {
         let of_pops = self.orders.min(self.flight);
-        self.topics.min(self.groups).min(self.modes).min(self.offsets).min(self.delays).min(of_pops)
+        self.topics
+            .min(self.groups)
+            .min(self.modes)
+            .min(self.offsets)
+            .min(self.delays)
+            .min(of_pops)
+            .min(self.timers)
     }
 }
 
@@ -187,11 +196,13 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
         Change::PutRequestMode(setting) if at >= from.modes => tables.modes.restore(setting),
         Change::CommitOffsets(offsets) if at >= from.offsets => tables.offsets.restore(&offsets),
         Change::DelayOffsets(offsets) if at >= from.delays => tables.delays.restore(&offsets),
+        Change::TimerProgress(note) if at >= from.timers => tables.timers.restore(at, note),
         Change::PutTopic(_)
         | Change::PutGroup(_)
         | Change::Forbid { .. }
         | Change::PutRequestMode(_)
         | Change::CommitOffsets(_)
-        | Change::DelayOffsets(_) => {}
+        | Change::DelayOffsets(_)
+        | Change::TimerProgress(_) => {}
     }
 }

@@ -13,10 +13,11 @@ use parking_lot::Mutex;
 use roxmq_protocol::body::assignment::RequestModesByTopic;
 use roxmq_protocol::body::order_info::OrderInfoTable;
 use roxmq_store::files::FileSystem;
+use roxmq_store::timer::{self, TimerCheckpoint};
 use roxmq_store::{Millis, Store};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Why the files were not written; they stay as they were.
@@ -38,6 +39,9 @@ pub(crate) struct SnapshotFiles {
     pub(super) delays: ConfigFile,
     pub(super) orders: ConfigFile,
     pub(super) flight: ConfigFile,
+    files: Arc<dyn FileSystem>,
+    /// Written by the timers themselves.
+    timers: PathBuf,
 }
 
 impl SnapshotFiles {
@@ -52,7 +56,14 @@ impl SnapshotFiles {
             delays: file(snapshot::DELAYS_FILE),
             orders: file(snapshot::ORDERS_FILE),
             flight: file(flight_file::FLIGHT_FILE),
+            timers: timer::checkpoint_path(store_root),
+            files,
         }
+    }
+
+    pub(super) fn timer_checkpoint(&self) -> Result<Option<TimerCheckpoint>, FileError> {
+        let failed = |source| FileError::Io { path: self.timers.clone(), source };
+        TimerCheckpoint::read(&*self.files, &self.timers).map_err(failed)
     }
 }
 

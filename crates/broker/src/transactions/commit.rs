@@ -5,6 +5,7 @@ use super::pending::Waiting;
 use crate::Broker;
 use crate::lmq;
 use crate::send::IndexKeys;
+use crate::timers::{self, Asked, Timing};
 use crate::topics::Topic;
 use roxmq_protocol::properties::{self, PROPERTIES_BYTES_MAX, Properties, name};
 use roxmq_protocol::record::Record;
@@ -34,6 +35,21 @@ pub(super) fn push(
     }
     let level = half.record.properties.get(name::DELAY_TIME_LEVEL);
     let Some(level) = level.and_then(|level| level.trim().parse().ok()).filter(|level| *level > 0) else {
+        // What it asks for was looked at when it was sent; what can't be waited for any more has come.
+        let asked = Asked::of(half.record.properties);
+        if let Ok(Timing::Slot(slot)) = timers::timing(asked, &broker.config(), broker.clock.now()) {
+            let (slot, queue_id) = (slot.to_string(), half.queue_id.to_string());
+            let mut changes = changes[2..].to_vec();
+            changes.extend([
+                (name::REAL_TOPIC, Some(half.topic)),
+                (name::REAL_QUEUE_ID, Some(queue_id.as_str())),
+                (name::TIMER_OUT_MS, Some(slot.as_str())),
+                (name::TRANSACTION_PREPARED, None),
+            ]);
+            let place = Place::of(names::TIMER_TOPIC, timers::QUEUE);
+            let properties = rewritten(half.record.properties, &changes);
+            return push_as(broker, batch, &half.record, place, &properties, Some(committed));
+        }
         let properties = rewritten(half.record.properties, &changes);
         let lmqs = lmq::list_of(broker, topic, Properties::new(&properties));
         let place = Place { lmqs, ..Place::of(half.topic, half.queue_id) };

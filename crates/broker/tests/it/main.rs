@@ -32,6 +32,7 @@ mod resets;
 mod retry;
 mod send;
 mod stats_admin;
+mod timers;
 mod topics;
 mod transactions;
 mod wire;

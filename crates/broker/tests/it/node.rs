@@ -104,9 +104,7 @@ impl Node {
     }
 
     pub async fn restart(self) -> Node {
-        let (clock, settings) = (Arc::clone(&self.clock), self.settings.clone());
-        let dir = self.stop().await;
-        Node::open(clock, settings, dir).await
+        self.restart_after(|_| {}).await
     }
 
     /// The files of the store as a crash at this moment leaves them, `change`d, and a broker that starts on them.
@@ -117,6 +115,19 @@ impl Node {
         let (clock, settings) = (Arc::clone(&self.clock), self.settings.clone());
         self.stop().await;
         Node::open(clock, settings, copy).await
+    }
+
+    /// Does something to the store's files in between.
+    pub async fn restart_after(self, change: impl FnOnce(&Path)) -> Node {
+        let (clock, settings) = (Arc::clone(&self.clock), self.settings.clone());
+        let dir = self.stop().await;
+        change(dir.path());
+        Node::open(clock, settings, dir).await
+    }
+
+    /// Has those who sleep until a time look at the clock that was moved.
+    pub fn clock_was_set(&self) {
+        self.broker.clock_was_set();
     }
 
     pub fn broker(&self) -> &Arc<Broker> {

@@ -135,7 +135,7 @@ async fn what_this_broker_does_not_promise_is_refused() {
     let check = async |pairs: &[(&str, &str)], code: i32, words: &[&str]| {
         assert_code(&node.call(send_to("T", 0, pairs, "x")).await, code, words);
     };
-    check(&[("TIMER_DELAY_SEC", "10")], response::SYSTEM_ERROR, &["TIMER_DELAY_SEC"]).await;
+    check(&[("TIMER_DELAY_SEC", "ten")], response::MESSAGE_ILLEGAL, &["TIMER_DELAY_SEC", "ten"]).await;
     check(&[("DELAY", "soon")], response::MESSAGE_ILLEGAL, &["DELAY", "soon"]).await;
     check(&[("INNER_NUM", "2")], response::MESSAGE_ILLEGAL, &["INNER_NUM"]).await;
     let answer = node.call(change(send("T", "x"), "f", 0x80)).await;

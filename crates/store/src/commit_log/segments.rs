@@ -1,5 +1,5 @@
-//! The files of the commit log: each is named by the position of its first byte and has its full size from the
-//! start. They follow each other without a gap.
+//! The files of a log, of messages or of timers: each is named by the position of its first byte and has its full size
+//! from the start. They follow each other without a gap.
 
 use crate::files::{File, FileSystem, OpenMode};
 use crate::store::OpenError;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The key whose value the files' size is.
+/// The key whose value the size of the commit log's files is.
 pub(crate) const FILE_BYTES_KEY: &str = "mappedFileSizeCommitLog";
 /// Files that are kept open for reading.
 const READ_HANDLES_MAX: usize = 16;
@@ -60,7 +60,12 @@ pub(crate) fn find(files: &dyn FileSystem, dir: &Path) -> io::Result<Vec<Found>>
 impl Segments {
     /// Takes stock of the directory, which is made if it is absent. A last file without any bytes, which a crash
     /// leaves between a file's creation and its sizing, is removed.
-    pub fn load(files: Arc<dyn FileSystem>, dir: &Path, file_bytes: u64) -> Result<Segments, OpenError> {
+    pub fn load(
+        files: Arc<dyn FileSystem>,
+        dir: &Path,
+        file_bytes: u64,
+        key: &'static str,
+    ) -> Result<Segments, OpenError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
             move |source| OpenError::Io { path, source }
@@ -68,7 +73,7 @@ impl Segments {
         files.create_dir_all(dir).map_err(failed(dir))?;
         let mut found = find(&*files, dir).map_err(failed(dir))?;
         if let Some(last) = found.pop_if(|last| last.bytes == 0) {
-            tracing::warn!(path = %last.path.display(), "removed an empty last file of the commit log");
+            tracing::warn!(path = %last.path.display(), "removed an empty last file of a log");
             files.remove_file(&last.path).map_err(failed(&last.path))?;
         }
         if let Some((last, others)) = found.split_last_mut()
@@ -77,7 +82,7 @@ impl Segments {
         {
             restore_size(&*files, last, file_bytes).map_err(failed(&last.path))?;
         }
-        check_sizes(&found, file_bytes)?;
+        check_sizes(&found, file_bytes, key)?;
         let first = found.first().map_or(0, |found| found.start);
         let end = found.last().map_or(first, |found| found.start + file_bytes as i64);
         Ok(Segments::inspect(files, dir, file_bytes, first, end))
@@ -203,7 +208,7 @@ impl Segments {
 /// A last file that was cut short, by a person or a file system's repair. The files before it say that the size is not
 /// another one by intention; recovery finds where the records end.
 fn restore_size(files: &dyn FileSystem, file: &mut Found, file_bytes: u64) -> io::Result<()> {
-    tracing::warn!(path = %file.path.display(), bytes = file.bytes, file_bytes, "the last file of the commit log was cut short; it gets its size back, without what was cut");
+    tracing::warn!(path = %file.path.display(), bytes = file.bytes, file_bytes, "the last file of a log was cut short; it gets its size back, without what was cut");
     let open = files.open(&file.path, OpenMode::Write)?;
     open.set_len(file_bytes)?;
     open.sync()?;
@@ -211,14 +216,14 @@ fn restore_size(files: &dyn FileSystem, file: &mut Found, file_bytes: u64) -> io
     Ok(())
 }
 
-fn check_sizes(found: &[Found], file_bytes: u64) -> Result<(), OpenError> {
+fn check_sizes(found: &[Found], file_bytes: u64, key: &'static str) -> Result<(), OpenError> {
     for file in found {
         if file.bytes != file_bytes {
             return Err(OpenError::FileSize {
                 path: file.path.clone(),
                 found: file.bytes,
                 expected: file_bytes,
-                key: FILE_BYTES_KEY,
+                key,
             });
         }
     }

@@ -126,7 +126,7 @@ impl IndexFile {
             return Ok(());
         }
         self.sync_step(&*file)?;
-        self.inner.lock().pages.write(&*file)?;
+        self.inner.lock().pages.write(&*file, &self.layout)?;
         self.sync_step(&*file)?;
         let header = self.header();
         file.write_all_at(&[&header.encode()], 0)?;
@@ -164,7 +164,7 @@ impl IndexFile {
             }
             for bytes in &block {
                 let slot = self.layout.slot_of(IndexEntry::decode(bytes).hash);
-                let mut number = pages.peek(&**file, slot)?;
+                let mut number = pages.peek(&**file, &self.layout, slot)?;
                 if number < header.next {
                     continue;
                 }
@@ -177,7 +177,7 @@ impl IndexFile {
             from += block.len() as u32;
         }
         if repaired {
-            pages.write(&**file)?;
+            pages.write(&**file, &self.layout)?;
             file.sync()?;
         }
         pages.clear();
@@ -198,7 +198,7 @@ impl IndexFile {
             }
             let slot = self.layout.slot_of(entry.hash);
             let before = if entry.previous < number { entry.previous } else { 0 };
-            if pages.peek(&**file, slot)? >= number {
+            if pages.peek(&**file, &self.layout, slot)? >= number {
                 pages.replace(&**file, &self.layout, slot, before)?;
             }
             header.used_slots = header.used_slots.saturating_sub(u32::from(before == 0));
@@ -227,7 +227,7 @@ impl IndexFile {
     ) -> io::Result<()> {
         let (file, header, newest) = {
             let inner = self.inner.lock();
-            let newest = inner.pages.peek(&*inner.file, self.layout.slot_of(hash))?;
+            let newest = inner.pages.peek(&*inner.file, &self.layout, self.layout.slot_of(hash))?;
             (Arc::clone(&inner.file), inner.header, newest)
         };
         let mut number = if newest < header.next { newest } else { 0 };
