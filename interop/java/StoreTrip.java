@@ -457,10 +457,9 @@ public class StoreTrip {
             }
         });
         producer.start();
-        // The broker knows a producer by its heartbeat.
-        producer.getDefaultMQProducerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
-        producer.fetchPublishMessageQueues(DECIDED);
-        producer.getDefaultMQProducerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
+        // The broker knows a producer by its heartbeat, which goes to the brokers of topics that it knows.
+        producer.getDefaultMQProducerImpl().getMqClientFactory().updateTopicRouteInfoFromNameServer(DECIDED);
+        producer.getDefaultMQProducerImpl().getMqClientFactory().sendHeartbeatToAllBrokerWithLock();
         return producer;
     }
 
