@@ -64,7 +64,7 @@ maxIndexNum=200000
 maxHashSlotNum=50000
 flushDiskType=ASYNC_FLUSH
 transactionTimeOut=3000
-transactionCheckInterval=3000
+transactionCheckInterval=8000
 transactionCheckMax=1000
 CONF
 }

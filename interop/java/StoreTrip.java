@@ -71,8 +71,8 @@ public class StoreTrip {
     /** 30 s: longer than from the last send to the stop of the server. */
     static final int DELAY_LEVEL = 4;
     static final long WAIT_MS = 90_000;
-    /** As the servers are configured. */
-    static final long CHECK_INTERVAL_MS = 3_000;
+    /** As the servers are configured: longer than the three seconds after which a Java server notes an end at the latest. */
+    static final long CHECK_INTERVAL_MS = 8_000;
 
     final String nameServer;
     final String broker;
