@@ -3,7 +3,6 @@
 use crate::text::Text;
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::str::FromStr;
 
 /// How many fields a header holds without an allocation: those of a send with access control. The whole array moves
 /// with its header, so that more would cost every request.
@@ -73,16 +72,17 @@ impl<'a> ExtFields<'a> {
 
 /// Whether Java reads the text as true.
 pub fn is_true(text: Text<'_>) -> bool {
-    text.raw().eq_ignore_ascii_case("true")
+    text.bytes().eq_ignore_ascii_case(b"true")
 }
 
-/// Parses a number field; the error names the field, the text and what was expected.
-pub fn parse<T: FromStr>(
+/// A number field; the error names the field, the text and what was expected.
+pub fn parse<T: TryFrom<i64>>(
     name: &'static str,
     text: Text<'_>,
     expected: &'static str,
 ) -> Result<T, FieldError> {
-    text.raw().parse().map_err(|_| FieldError::Invalid { name, expected, value: shorten(&text.decode()) })
+    let number = text.integer().and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| FieldError::Invalid { name, expected, value: shorten(&text.decode()) })
 }
 
 /// A value as an error text may show it: not longer than a line.

@@ -5,7 +5,7 @@
 //!              `------------- length counts these ------------'
 //! ```
 
-use crate::header::{self, Encoding, Header, HeaderError};
+use crate::header::{Encoding, Header, HeaderError};
 
 /// The largest frame, its length field included.
 pub const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -59,18 +59,13 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<'_>, FrameError> {
     Ok(Frame { header: Header::decode(encoding, header)?, body })
 }
 
-/// Shows the frame that the bytes hold, also if its texts aren't all UTF-8: C++ clients put properties in their
-/// system's encoding. As for the Java server, such a text is garbled, and the connection goes on.
+/// Shows the frame that the bytes hold where it is decoded. A header has almost a kilobyte: moving it, as [`decode`]
+/// does, costs as much as some of its fields.
 pub fn read<T>(bytes: &[u8], with: impl FnOnce(&Frame<'_>) -> T) -> Result<T, FrameError> {
-    match &decode(bytes) {
-        Ok(frame) => Ok(with(frame)),
-        Err(FrameError::Header(HeaderError::NotUtf8)) => {
-            let (encoding, header, body) = split(bytes)?;
-            let header = header::to_utf8(encoding, header)?;
-            Ok(with(&Frame { header: Header::decode(encoding, &header)?, body }))
-        }
-        Err(error) => Err(error.clone()),
-    }
+    let (encoding, header, body) = split(bytes)?;
+    let mut frame = Frame { header: Header::empty(encoding), body };
+    frame.header.fill(header)?;
+    Ok(with(&frame))
 }
 
 /// Encoding, header and body.

@@ -59,26 +59,23 @@ impl<'a> Header<'a> {
     }
 
     pub fn decode(encoding: Encoding, bytes: &'a [u8]) -> Result<Self, HeaderError> {
-        match encoding {
-            Encoding::Json => json::decode(bytes),
-            Encoding::Binary => binary::decode(bytes),
-        }
+        let mut header = Header::empty(encoding);
+        header.fill(bytes)?;
+        Ok(header)
     }
-}
 
-/// The header with whatever isn't UTF-8 in its texts replaced by U+FFFD.
-pub(crate) fn to_utf8(encoding: Encoding, bytes: &[u8]) -> Result<Vec<u8>, HeaderError> {
-    match encoding {
-        Encoding::Json => Ok(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
-        Encoding::Binary => binary::to_utf8(bytes),
+    /// Decodes into an empty header.
+    pub(crate) fn fill(&mut self, bytes: &'a [u8]) -> Result<(), HeaderError> {
+        match self.encoding {
+            Encoding::Json => json::decode(bytes, self),
+            Encoding::Binary => binary::decode(bytes, self),
+        }
     }
 }
 
 /// Why a header can't be read. Such a frame ends the connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    #[error("the header isn't UTF-8")]
-    NotUtf8,
     #[error("the JSON header is broken at byte {at}: {reason}")]
     Json { at: usize, reason: &'static str },
     #[error("the binary header ends inside {0}")]

@@ -1,5 +1,7 @@
 //! The languages a peer can say it is written in.
 
+use crate::text::Text;
+
 macro_rules! languages {
     ($($variant:ident $ordinal:literal $name:literal,)*) => {
         /// Reported in connection lists; only `CPP` ever changed an answer.
@@ -20,11 +22,12 @@ macro_rules! languages {
             }
 
             /// Reads a name in any case, or an ordinal as a text.
-            pub fn from_name(name: &str) -> Self {
-                $(if name.eq_ignore_ascii_case($name) {
+            pub fn from_name(name: Text<'_>) -> Self {
+                $(if name.bytes().eq_ignore_ascii_case($name.as_bytes()) {
                     return Language::$variant;
                 })*
-                name.parse().map_or(Language::Unknown, Language::from_ordinal)
+                let ordinal = name.integer().and_then(|ordinal| u8::try_from(ordinal).ok());
+                ordinal.map_or(Language::Unknown, Language::from_ordinal)
             }
 
             pub fn ordinal(self) -> u8 {

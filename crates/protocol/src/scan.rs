@@ -7,16 +7,17 @@ const HIGH_BITS: u64 = u64::from_ne_bytes([0x80; WORD]);
 /// Where the first byte lies that is one of the two.
 #[inline]
 pub(crate) fn find_either(bytes: &[u8], a: u8, b: u8) -> Option<usize> {
-    let (words, rest) = bytes.as_chunks::<WORD>();
-    for (index, word) in words.iter().enumerate() {
+    let mut rest = bytes;
+    while let Some((word, behind)) = rest.split_first_chunk::<WORD>() {
         let word = u64::from_le_bytes(*word);
         let found = marks(word, a) | marks(word, b);
         if found != 0 {
-            return Some(index * WORD + found.trailing_zeros() as usize / 8);
+            return Some(bytes.len() - rest.len() + found.trailing_zeros() as usize / 8);
         }
+        rest = behind;
     }
     let at = rest.iter().position(|byte| *byte == a || *byte == b)?;
-    Some(words.len() * WORD + at)
+    Some(bytes.len() - rest.len() + at)
 }
 
 /// The high bit of each byte of the word that is this byte; above the first of them perhaps of others too.

@@ -10,48 +10,53 @@ use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'a> {
-    raw: &'a str,
+    bytes: &'a [u8],
     escaped: bool,
 }
 
 impl<'a> Text<'a> {
     /// A text that stands for itself.
-    pub const fn plain(raw: &'a str) -> Self {
-        Text { raw, escaped: false }
+    pub const fn plain(text: &'a str) -> Self {
+        Text::unescaped(text.as_bytes())
+    }
+
+    /// A text without escapes, as it stands on the wire.
+    pub(crate) const fn unescaped(bytes: &'a [u8]) -> Self {
+        Text { bytes, escaped: false }
     }
 
     /// A text between the quotes of a JSON string. The escapes in it must have been checked.
-    pub(crate) const fn escaped(raw: &'a str) -> Self {
-        Text { raw, escaped: true }
+    pub(crate) const fn escaped(bytes: &'a [u8]) -> Self {
+        Text { bytes, escaped: true }
     }
 
     pub fn is_empty(self) -> bool {
-        self.raw.is_empty()
+        self.bytes.is_empty()
     }
 
-    /// The text as it stood on the wire; the same as the decoded text unless it holds escapes.
-    pub fn raw(self) -> &'a str {
-        self.raw
+    /// The text as it stood on the wire; the same as the decoded text unless it holds escapes or isn't UTF-8.
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
     }
 
+    /// The text itself. C++ clients write theirs in their system's encoding, GBK for one: as by the Java server, what
+    /// isn't UTF-8 is replaced by U+FFFD.
     pub fn decode(self) -> Cow<'a, str> {
         if !self.escaped {
-            return Cow::Borrowed(self.raw);
+            return utf8(self.bytes);
         }
-        let mut out = Vec::with_capacity(self.raw.len());
+        let mut out = Vec::with_capacity(self.bytes.len());
         self.append_to(&mut out);
-        Cow::Owned(String::from_utf8(out).expect("escapes decode to whole characters"))
+        Cow::Owned(String::from_utf8(out).expect("it was put together from whole characters"))
     }
 
     /// Appends the decoded text.
     pub fn append_to(self, out: &mut Vec<u8>) {
-        if !self.escaped {
-            out.extend_from_slice(self.raw.as_bytes());
-            return;
-        }
-        let mut rest = self.raw.as_bytes();
-        while let Some(at) = find_either(rest, b'\\', b'\\') {
-            out.extend_from_slice(&rest[..at]);
+        let mut rest = self.bytes;
+        while self.escaped
+            && let Some(at) = find_either(rest, b'\\', b'\\')
+        {
+            out.extend_from_slice(utf8(&rest[..at]).as_bytes());
             let (character, length) = unescape(&rest[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 1));
             match u8::try_from(character) {
                 Ok(byte) if byte.is_ascii() => out.push(byte),
@@ -59,11 +64,37 @@ impl<'a> Text<'a> {
             }
             rest = &rest[at + length..];
         }
-        out.extend_from_slice(rest);
+        out.extend_from_slice(utf8(rest).as_bytes());
     }
 
     pub fn is(self, other: &str) -> bool {
-        if self.escaped { self.decode() == other } else { self.raw == other }
+        if self.escaped { self.decode() == other } else { self.bytes == other.as_bytes() }
+    }
+
+    /// The decimal number that the text is, as Java reads one.
+    pub fn integer(self) -> Option<i64> {
+        let (negative, digits) = match self.bytes {
+            [b'-', digits @ ..] => (true, digits),
+            [b'+', digits @ ..] => (false, digits),
+            digits => (false, digits),
+        };
+        if digits.is_empty() {
+            return None;
+        }
+        // Below zero there is one number more.
+        let below_zero = digits.iter().try_fold(0i64, |number, digit| {
+            let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
+            number.checked_mul(10)?.checked_sub(i64::from(digit))
+        })?;
+        if negative { Some(below_zero) } else { below_zero.checked_neg() }
+    }
+}
+
+/// Mostly it is UTF-8, and that is found out faster than what else it is.
+fn utf8(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 
@@ -112,13 +143,32 @@ mod tests {
     #[test]
     fn escapes_decode_as_json_says() {
         let check = |raw: &str, expected: &str| {
-            assert_eq!(Text::escaped(raw).decode(), expected, "{raw}");
+            assert_eq!(Text::escaped(raw.as_bytes()).decode(), expected, "{raw}");
         };
         check(r"KEYS\u0001k\u0002", "KEYS\u{1}k\u{2}");
         check(r#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t");
         check(r"\ud83d\ude80!", "🚀!");
         check(r"\ud83d!", "\u{fffd}!");
         check("plain é", "plain é");
+    }
+
+    #[test]
+    fn what_is_no_utf8_is_replaced() {
+        assert_eq!(Text::unescaped(b"a\xb1b").decode(), "a\u{fffd}b");
+        assert_eq!(Text::escaped(b"\\n\xe4\xb8\\n").decode(), "\n\u{fffd}\n");
+    }
+
+    #[test]
+    fn integers_are_read_as_java_reads_them() {
+        let check = |text: &str, expected| assert_eq!(Text::plain(text).integer(), expected, "{text}");
+        check("0", Some(0));
+        check("-7", Some(-7));
+        check("+012", Some(12));
+        check("9223372036854775807", Some(i64::MAX));
+        check("-9223372036854775808", Some(i64::MIN));
+        for text in ["", "-", "+", "+-1", "1.0", " 1", "0x1", "9223372036854775808", "-9223372036854775809"] {
+            check(text, None);
+        }
     }
 
     #[test]

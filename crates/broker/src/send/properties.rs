@@ -61,8 +61,8 @@ impl MessageProperties {
     pub(super) fn load(&mut self, sent: Text<'_>) -> Result<(), Refusal> {
         self.encoded.clear();
         self.added = 0;
-        if sent.raw().len() > WIRE_BYTES_MAX {
-            return rules::check_properties(sent.raw().len(), 0);
+        if sent.bytes().len() > WIRE_BYTES_MAX {
+            return rules::check_properties(sent.bytes().len(), 0);
         }
         sent.append_to(&mut self.encoded);
         properties::close(&mut self.encoded);

@@ -1,6 +1,6 @@
 //! The compact header: fixed numbers, the remark, then the fields, each with its lengths in front.
 
-use super::{Encoding, FIELDS_MAX, Header, HeaderError};
+use super::{FIELDS_MAX, Header, HeaderError};
 use crate::command::Command;
 use crate::language::Language;
 use crate::text::Text;
@@ -25,14 +25,13 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, length: i64, what: &'static str) -> Result<Text<'a>, HeaderError> {
-        let bytes = self.part(length, what)?;
-        std::str::from_utf8(bytes).map(Text::plain).map_err(|_| HeaderError::NotUtf8)
+        self.part(length, what).map(Text::unescaped)
     }
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<Header<'_>, HeaderError> {
+/// Fills an empty header in.
+pub(super) fn decode<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Result<(), HeaderError> {
     let mut reader = Reader { bytes };
-    let mut header = Header::empty(Encoding::Binary);
     header.code = i32::from(i16::from_be_bytes(reader.take("the code")?));
     header.language = Language::from_ordinal(u8::from_be_bytes(reader.take("the language")?));
     header.version = i32::from(i16::from_be_bytes(reader.take("the version")?));
@@ -44,7 +43,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Header<'_>, HeaderError> {
     }
     let fields_bytes = i64::from(i32::from_be_bytes(reader.take("the fields' length")?));
     if fields_bytes == 0 {
-        return Ok(header);
+        return Ok(());
     }
     let mut fields = Reader { bytes: reader.part(fields_bytes, "the fields")? };
     let mut count = 0;
@@ -62,37 +61,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Header<'_>, HeaderError> {
             header.ext.push(name, value);
         }
     }
-    Ok(header)
-}
-
-/// The same header with the remark and all values in UTF-8. Names are the protocol's own, so they are left as they are.
-pub(super) fn to_utf8(bytes: &[u8]) -> Result<Vec<u8>, HeaderError> {
-    const FIXED_BYTES: usize = 13;
-    let mut reader = Reader { bytes };
-    let mut out = reader.take::<FIXED_BYTES>("the fixed numbers")?.to_vec();
-    let remark_bytes = i64::from(i32::from_be_bytes(reader.take("the remark's length")?));
-    push_utf8(reader.part(remark_bytes, "the remark")?, &mut out);
-    let fields_bytes = i64::from(i32::from_be_bytes(reader.take("the fields' length")?));
-    let mut fields = Reader { bytes: reader.part(fields_bytes, "the fields")? };
-    let mut repaired = Vec::with_capacity(fields.bytes.len());
-    while !fields.bytes.is_empty() {
-        let name_length = fields.take("a field's name length")?;
-        repaired.extend_from_slice(&name_length);
-        repaired
-            .extend_from_slice(fields.part(i64::from(i16::from_be_bytes(name_length)), "a field's name")?);
-        let value_bytes = i64::from(i32::from_be_bytes(fields.take("a field's value length")?));
-        push_utf8(fields.part(value_bytes, "a field's value")?, &mut repaired);
-    }
-    out.extend_from_slice(&(repaired.len() as i32).to_be_bytes());
-    out.extend_from_slice(&repaired);
-    Ok(out)
-}
-
-/// Appends the text with its length in front. A frame's limit keeps the length far below 2^31.
-fn push_utf8(bytes: &[u8], out: &mut Vec<u8>) {
-    let text = String::from_utf8_lossy(bytes);
-    out.extend_from_slice(&(text.len() as i32).to_be_bytes());
-    out.extend_from_slice(text.as_bytes());
+    Ok(())
 }
 
 /// Whether the form's 16 bits for it hold the code.

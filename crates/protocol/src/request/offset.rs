@@ -75,7 +75,7 @@ impl<'a> SearchOffset<'a> {
             timestamp: ext.need_i64("timestamp")?,
             upper: ext
                 .get("boundaryType")
-                .is_some_and(|boundary| boundary.raw().eq_ignore_ascii_case("upper")),
+                .is_some_and(|boundary| boundary.bytes().eq_ignore_ascii_case(b"upper")),
             lite_topic: ext.str("liteTopic"),
         })
     }

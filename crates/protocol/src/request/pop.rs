@@ -36,26 +36,26 @@ impl<'a> PopHeader<'a> {
     pub fn decode(ext: &ExtFields<'a>) -> Result<Self, FieldError> {
         let mut header = PopHeader::default();
         let mut seen = [false; NEEDED.len()];
-        let mut see = |name: &str| {
-            if let Some(at) = NEEDED.iter().position(|needed| *needed == name) {
+        let mut see = |name: &[u8]| {
+            if let Some(at) = NEEDED.iter().position(|needed| needed.as_bytes() == name) {
                 seen[at] = true;
             }
         };
         for (name, value) in ext.iter() {
-            see(name.raw());
-            match name.raw() {
-                "consumerGroup" => header.consumer_group = value.decode(),
-                "topic" => header.topic = value.decode(),
-                "queueId" => header.queue_id = parse("queueId", value, INT)?,
-                "maxMsgNums" => header.max_msg_nums = parse("maxMsgNums", value, INT)?,
-                "invisibleTime" => header.invisible_time = parse("invisibleTime", value, LONG)?,
-                "pollTime" => header.poll_time = parse("pollTime", value, LONG)?,
-                "bornTime" => header.born_time = parse("bornTime", value, LONG)?,
-                "initMode" => header.init_mode = parse("initMode", value, INT)?,
-                "expType" => header.expression_type = Some(value.decode()),
-                "exp" => header.expression = Some(value.decode()),
-                "order" => header.order = is_true(value),
-                "attemptId" => header.attempt_id = Some(value.decode()),
+            see(name.bytes());
+            match name.bytes() {
+                b"consumerGroup" => header.consumer_group = value.decode(),
+                b"topic" => header.topic = value.decode(),
+                b"queueId" => header.queue_id = parse("queueId", value, INT)?,
+                b"maxMsgNums" => header.max_msg_nums = parse("maxMsgNums", value, INT)?,
+                b"invisibleTime" => header.invisible_time = parse("invisibleTime", value, LONG)?,
+                b"pollTime" => header.poll_time = parse("pollTime", value, LONG)?,
+                b"bornTime" => header.born_time = parse("bornTime", value, LONG)?,
+                b"initMode" => header.init_mode = parse("initMode", value, INT)?,
+                b"expType" => header.expression_type = Some(value.decode()),
+                b"exp" => header.expression = Some(value.decode()),
+                b"order" => header.order = is_true(value),
+                b"attemptId" => header.attempt_id = Some(value.decode()),
                 _ => {}
             }
         }

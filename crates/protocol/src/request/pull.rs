@@ -50,43 +50,43 @@ impl<'a> PullHeader<'a> {
         // Without these there is no pull; the rest has defaults.
         let mut seen = [false; NEEDED.len()];
         for (name, value) in ext.iter() {
-            match name.raw() {
-                "consumerGroup" => {
+            match name.bytes() {
+                b"consumerGroup" => {
                     seen[0] = true;
                     header.consumer_group = value.decode();
                 }
-                "topic" => {
+                b"topic" => {
                     seen[1] = true;
                     header.topic = value.decode();
                 }
-                "queueId" => {
+                b"queueId" => {
                     seen[2] = true;
                     header.queue_id = parse("queueId", value, INT)?;
                 }
-                "queueOffset" => {
+                b"queueOffset" => {
                     seen[3] = true;
                     header.queue_offset = parse("queueOffset", value, LONG)?;
                 }
-                "maxMsgNums" => {
+                b"maxMsgNums" => {
                     seen[4] = true;
                     header.max_msg_nums = parse("maxMsgNums", value, INT)?;
                 }
-                "sysFlag" => {
+                b"sysFlag" => {
                     seen[5] = true;
                     header.sys_flag = parse("sysFlag", value, INT)?;
                 }
-                "commitOffset" => header.commit_offset = parse("commitOffset", value, LONG)?,
-                "suspendTimeoutMillis" => {
+                b"commitOffset" => header.commit_offset = parse("commitOffset", value, LONG)?,
+                b"suspendTimeoutMillis" => {
                     header.suspend_timeout_millis = parse("suspendTimeoutMillis", value, LONG)?;
                 }
-                "subscription" => header.subscription = Some(value.decode()),
-                "subVersion" => header.sub_version = parse("subVersion", value, LONG)?,
-                "expressionType" => header.expression_type = Some(value.decode()),
-                "maxMsgBytes" => header.max_msg_bytes = Some(parse("maxMsgBytes", value, INT)?),
-                "requestSource" => header.request_source = Some(parse("requestSource", value, INT)?),
+                b"subscription" => header.subscription = Some(value.decode()),
+                b"subVersion" => header.sub_version = parse("subVersion", value, LONG)?,
+                b"expressionType" => header.expression_type = Some(value.decode()),
+                b"maxMsgBytes" => header.max_msg_bytes = Some(parse("maxMsgBytes", value, INT)?),
+                b"requestSource" => header.request_source = Some(parse("requestSource", value, INT)?),
                 // The reference spells it so.
-                "proxyFrowardClientId" => header.proxy_forward_client_id = Some(value.decode()),
-                "liteTopic" => header.lite_topic = Some(value.decode()),
+                b"proxyFrowardClientId" => header.proxy_forward_client_id = Some(value.decode()),
+                b"liteTopic" => header.lite_topic = Some(value.decode()),
                 _ => {}
             }
         }

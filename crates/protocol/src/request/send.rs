@@ -79,25 +79,25 @@ impl<'a> SendHeader<'a> {
     pub fn decode_long_names(ext: &ExtFields<'a>) -> Result<Self, FieldError> {
         let mut found = Found::nothing();
         for (name, value) in ext.iter() {
-            match name.raw() {
-                "producerGroup" => found.header.producer_group = value.decode(),
-                "topic" => found.topic(value),
-                "defaultTopic" => found.header.default_topic = value.decode(),
-                "defaultTopicQueueNums" => {
+            match name.bytes() {
+                b"producerGroup" => found.header.producer_group = value.decode(),
+                b"topic" => found.topic(value),
+                b"defaultTopic" => found.header.default_topic = value.decode(),
+                b"defaultTopicQueueNums" => {
                     found.header.default_topic_queue_nums = parse("defaultTopicQueueNums", value, INT)?;
                 }
-                "queueId" => found.queue_id(LONG_NAMES.queue_id, value)?,
-                "sysFlag" => found.sys_flag(LONG_NAMES.sys_flag, value)?,
-                "bornTimestamp" => found.born_timestamp(LONG_NAMES.born_timestamp, value)?,
-                "flag" => found.flag(LONG_NAMES.flag, value)?,
-                "properties" => found.header.properties = value,
-                "reconsumeTimes" => found.header.reconsume_times = parse("reconsumeTimes", value, INT)?,
-                "unitMode" => found.header.unit_mode = is_true(value),
-                "maxReconsumeTimes" => {
+                b"queueId" => found.queue_id(LONG_NAMES.queue_id, value)?,
+                b"sysFlag" => found.sys_flag(LONG_NAMES.sys_flag, value)?,
+                b"bornTimestamp" => found.born_timestamp(LONG_NAMES.born_timestamp, value)?,
+                b"flag" => found.flag(LONG_NAMES.flag, value)?,
+                b"properties" => found.header.properties = value,
+                b"reconsumeTimes" => found.header.reconsume_times = parse("reconsumeTimes", value, INT)?,
+                b"unitMode" => found.header.unit_mode = is_true(value),
+                b"maxReconsumeTimes" => {
                     found.header.max_reconsume_times = Some(parse("maxReconsumeTimes", value, INT)?);
                 }
-                "batch" => found.header.batch = is_true(value),
-                "bname" | "brokerName" => found.header.broker_name = Some(value.decode()),
+                b"batch" => found.header.batch = is_true(value),
+                b"bname" | b"brokerName" => found.header.broker_name = Some(value.decode()),
                 _ => {}
             }
         }
@@ -107,23 +107,23 @@ impl<'a> SendHeader<'a> {
     pub fn decode_letters(ext: &ExtFields<'a>) -> Result<Self, FieldError> {
         let mut found = Found::nothing();
         for (name, value) in ext.iter() {
-            match name.raw() {
-                "a" => found.header.producer_group = value.decode(),
-                "b" => found.topic(value),
-                "c" => found.header.default_topic = value.decode(),
-                "d" => {
+            match name.bytes() {
+                b"a" => found.header.producer_group = value.decode(),
+                b"b" => found.topic(value),
+                b"c" => found.header.default_topic = value.decode(),
+                b"d" => {
                     found.header.default_topic_queue_nums = parse("d (defaultTopicQueueNums)", value, INT)?;
                 }
-                "e" => found.queue_id(LETTERS.queue_id, value)?,
-                "f" => found.sys_flag(LETTERS.sys_flag, value)?,
-                "g" => found.born_timestamp(LETTERS.born_timestamp, value)?,
-                "h" => found.flag(LETTERS.flag, value)?,
-                "i" => found.header.properties = value,
-                "j" => found.header.reconsume_times = parse("j (reconsumeTimes)", value, INT)?,
-                "k" => found.header.unit_mode = is_true(value),
-                "l" => found.header.max_reconsume_times = Some(parse("l (maxReconsumeTimes)", value, INT)?),
-                "m" => found.header.batch = is_true(value),
-                "n" | "bname" => found.header.broker_name = Some(value.decode()),
+                b"e" => found.queue_id(LETTERS.queue_id, value)?,
+                b"f" => found.sys_flag(LETTERS.sys_flag, value)?,
+                b"g" => found.born_timestamp(LETTERS.born_timestamp, value)?,
+                b"h" => found.flag(LETTERS.flag, value)?,
+                b"i" => found.header.properties = value,
+                b"j" => found.header.reconsume_times = parse("j (reconsumeTimes)", value, INT)?,
+                b"k" => found.header.unit_mode = is_true(value),
+                b"l" => found.header.max_reconsume_times = Some(parse("l (maxReconsumeTimes)", value, INT)?),
+                b"m" => found.header.batch = is_true(value),
+                b"n" | b"bname" => found.header.broker_name = Some(value.decode()),
                 _ => {}
             }
         }

@@ -67,7 +67,7 @@ mod tests {
             let frame = frame::decode(&out).expect("a frame");
             assert_eq!(frame::length(&out), Ok(Some(out.len())));
             assert_eq!(frame.body, b"body");
-            assert_eq!(frame.header.remark.map(|remark| remark.raw()), Some("FOUND"));
+            assert_eq!(frame.header.remark.map(|remark| remark.bytes()), Some(&b"FOUND"[..]));
             let number = |name| frame.header.ext.i64(name).expect("a number");
             assert_eq!(number("suggestWhichBrokerId"), Some(0));
             assert_eq!(number("nextBeginOffset"), Some(i64::MAX));

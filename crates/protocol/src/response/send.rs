@@ -85,7 +85,7 @@ mod tests {
             let frame = frame::decode(bytes).expect("a frame");
             let header = &frame.header;
             assert_eq!((header.code, header.opaque, header.flag, header.version), (10, -3, 1, 513));
-            assert_eq!(header.remark.map(|remark| remark.raw()), Some("late"));
+            assert_eq!(header.remark.map(|remark| remark.bytes()), Some(&b"late"[..]));
             let field = |name| header.ext.str(name);
             let ids = "7F00000100002A9F0000000000000004,7F00000100002A9F0000000000000005";
             assert_eq!(field("msgId").as_deref(), Some(ids));
