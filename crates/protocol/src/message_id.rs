@@ -107,14 +107,10 @@ fn push_ip(out: &mut Vec<u8>, ip: IpAddr) {
     }
 }
 
-fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+fn push_hex<const N: usize>(out: &mut Vec<u8>, bytes: &[u8; N]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let start = out.len();
-    out.resize(start + 2 * bytes.len(), 0);
-    for (pair, byte) in out[start..].chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
-    }
+    let pairs = bytes.map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    out.extend_from_slice(pairs.as_flattened());
 }
 
 #[cfg(test)]

@@ -127,8 +127,18 @@ pub fn push_number(value: i64, out: &mut Vec<u8>) {
 
 /// Appends a string with its quotes, escaping what JSON demands.
 pub fn push_string(value: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
     let bytes = value.as_bytes();
+    out.push(b'"');
+    // Looking at all of them, without a way out before the end, is done many at a time.
+    if bytes.iter().fold(true, |plain, byte| plain & (*byte >= 0x20 && *byte != b'"' && *byte != b'\\')) {
+        out.extend_from_slice(bytes);
+    } else {
+        push_escaped(bytes, out);
+    }
+    out.push(b'"');
+}
+
+fn push_escaped(bytes: &[u8], out: &mut Vec<u8>) {
     let mut written = 0;
     for (at, byte) in bytes.iter().enumerate() {
         let escape: &[u8] = match byte {
@@ -151,7 +161,6 @@ pub fn push_string(value: &str, out: &mut Vec<u8>) {
         written = at + 1;
     }
     out.extend_from_slice(&bytes[written..]);
-    out.push(b'"');
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::header::{Encoding, FLAG_RESPONSE, push_number, push_string};
 use crate::language::Language;
 use crate::version;
 
-/// The head of a response in the making: the fields go into the buffer as they come.
+/// The head of a response in the making: the fields go into the buffer as they come. What appends them is inlined, so
+/// that names are copied by the word and not by calls.
 #[derive(Debug)]
 pub struct ResponseHead<'a> {
     out: &'a mut Vec<u8>,
@@ -49,14 +50,17 @@ impl<'a> ResponseHead<'a> {
         ResponseHead { out, encoding, opaque, remark, start, fields_start }
     }
 
+    #[inline]
     pub fn number(&mut self, name: &str, value: i64) {
         self.plain(name, |out| push_number(value, out));
     }
 
+    #[inline]
     pub fn boolean(&mut self, name: &str, value: bool) {
         self.plain(name, |out| out.extend_from_slice(if value { b"true" } else { b"false" }));
     }
 
+    #[inline]
     pub fn text(&mut self, name: &str, value: &str) {
         match self.encoding {
             Encoding::Json => {
@@ -68,6 +72,7 @@ impl<'a> ResponseHead<'a> {
     }
 
     /// A field whose value `write` appends; the value has nothing in it that JSON would escape.
+    #[inline]
     pub fn plain(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
         self.name(name);
         match self.encoding {
@@ -109,6 +114,7 @@ impl<'a> ResponseHead<'a> {
         frame::finish(start, encoding, body_bytes, out);
     }
 
+    #[inline]
     fn name(&mut self, name: &str) {
         match self.encoding {
             Encoding::Json => {
