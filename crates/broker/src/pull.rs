@@ -13,23 +13,15 @@ mod subscription;
 use crate::Broker;
 use admit::{Admission, Pull};
 use answer::ReplyTo;
+use bytes::Bytes;
 pub(crate) use holds::{Holds, run_deadlines};
 use roxmq_protocol::frame::Frame;
 use roxmq_remoting::{Connection, Output};
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{ReadResult, ReadStatus};
 use roxmq_store::{ConsumeQueue, Millis};
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// A buffer that one large message has blown up is not kept.
-const KEPT_BYTES_MAX: usize = 1 << 20;
-
-thread_local! {
-    /// Where records are read to before the head of their answer can be written.
-    static RECORDS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// A queue, by the address of its object; the holds keep that object alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,29 +81,24 @@ pub(crate) fn request(
     }
 }
 
-/// Reads at the pull's position; `with` sees the records before they go.
+/// Reads at the pull's position; `with` gets the records.
 fn read(
     broker: &Broker,
     pull: &Pull,
     mode: ReadMode,
-    with: impl FnOnce(&ReadResult, &[u8]),
+    with: impl FnOnce(&ReadResult, Bytes),
 ) -> std::io::Result<ReadResult> {
-    RECORDS.with_borrow_mut(|records| {
-        records.clear();
-        let before = Instant::now();
-        let result =
-            broker.store.read(&pull.queue, pull.position, pull.limits, &pull.filter, mode, records)?;
-        let elapsed = before.elapsed();
-        broker.stats.get_took(elapsed);
-        if result.status == ReadStatus::Found {
-            broker.stats.group_get_took(&pull.stats, elapsed);
-        }
-        with(&result, records);
-        if records.capacity() > KEPT_BYTES_MAX {
-            *records = Vec::new();
-        }
-        Ok(result)
-    })
+    let mut records = Vec::new();
+    let before = Instant::now();
+    let result =
+        broker.store.read(&pull.queue, pull.position, pull.limits, &pull.filter, mode, &mut records)?;
+    let elapsed = before.elapsed();
+    broker.stats.get_took(elapsed);
+    if result.status == ReadStatus::Found {
+        broker.stats.group_get_took(&pull.stats, elapsed);
+    }
+    with(&result, Bytes::from(records));
+    Ok(result)
 }
 
 /// Answers a pull whose messages aren't in memory, when they have been read.

@@ -1,5 +1,7 @@
 //! The read path: from a queue's entries to the bytes of its records.
 
+use crate::commit_log::blocks::{BLOCK_BYTES, Block};
+use crate::commit_log::tail::TailReader;
 use crate::core::Core;
 use crate::files::ReadMode;
 use crate::position::{PhyOffset, QueueOffset};
@@ -29,6 +31,8 @@ struct Reading<'a> {
     count: usize,
     /// Adjacent records in files, not yet read.
     run: Option<Run>,
+    /// Where the last record was that lay alone among those of other queues.
+    block: Option<Block>,
     /// A record was gone from the log.
     removed: bool,
 }
@@ -81,6 +85,7 @@ impl Core {
             out_start,
             count: 0,
             run: None,
+            block: None,
             removed: false,
         };
         let (next, stop) = reading.scan(queue, from.0)?;
@@ -130,7 +135,8 @@ impl Reading<'_> {
                 }
                 Err(error) => return Err(error),
             }
-            for entry in &entries {
+            self.make_room(&entries);
+            for (index, entry) in entries.iter().enumerate() {
                 if self.filter.may_match(entry.tags_code) && is_record(entry) {
                     if self.is_full(entry) {
                         // What waits to be read may not all be wanted, and so leave room.
@@ -143,7 +149,7 @@ impl Reading<'_> {
                             return self.end(next, Some(Stop::Full));
                         }
                     }
-                    if let Some(cold_at) = self.take(&mut tail, entry, next)? {
+                    if let Some(cold_at) = self.take(&mut tail, &entries[index..], next)? {
                         return Ok((cold_at, Some(Stop::Cold)));
                     }
                 }
@@ -151,6 +157,16 @@ impl Reading<'_> {
             }
         }
         self.end(next, None)
+    }
+
+    /// For what of these entries will be taken, so that the buffer needn't grow step by step.
+    fn make_room(&mut self, entries: &[QueueEntry]) {
+        if !self.looks_into_records() {
+            let wanted =
+                entries.iter().filter(|entry| self.filter.may_match(entry.tags_code) && is_record(entry));
+            let bytes: usize = wanted.take(self.limits.count_max).map(|entry| entry.bytes as usize).sum();
+            self.out.reserve(bytes.min(self.limits.bytes_max).min(TRUSTED_BYTES_MAX));
+        }
     }
 
     fn end(&mut self, next: i64, stop: Option<Stop>) -> io::Result<(i64, Option<Stop>)> {
@@ -172,14 +188,15 @@ impl Reading<'_> {
         count > 0 && (count >= self.limits.count_max || bytes + entry.bytes as usize > self.limits.bytes_max)
     }
 
-    /// Takes a record, at once from memory, else together with its neighbours. Gives the offset to ask for again if
-    /// the disk would have to be waited for.
+    /// Takes the record of the first entry, at once from memory, else together with its neighbours. Gives the offset
+    /// to ask for again if the disk would have to be waited for.
     fn take(
         &mut self,
-        tail: &mut crate::commit_log::tail::TailReader<'_>,
-        entry: &QueueEntry,
+        tail: &mut TailReader<'_>,
+        entries: &[QueueEntry],
         offset: i64,
     ) -> io::Result<Option<i64>> {
+        let Some(entry) = entries.first() else { return Ok(None) };
         let (at, bytes) = (entry.phy_offset.0, entry.bytes as usize);
         if self.looks_into_records() {
             self.looked_into += bytes;
@@ -204,6 +221,9 @@ impl Reading<'_> {
         }
         let cold_at = self.flush_run()?;
         if cold_at.is_none() {
+            if self.take_from_block(entries) {
+                return Ok(None);
+            }
             if bytes > TRUSTED_BYTES_MAX {
                 match self.says_length(at, bytes) {
                     Ok(true) => {}
@@ -220,13 +240,38 @@ impl Reading<'_> {
         Ok(cold_at)
     }
 
+    /// Takes the record of the first entry from its block, unless the next one follows it or the block is worth
+    /// nothing; false if it is still to be read.
+    fn take_from_block(&mut self, entries: &[QueueEntry]) -> bool {
+        let [entry, others @ ..] = entries else { return false };
+        if others.first().is_some_and(|next| next.phy_offset == entry.end()) {
+            return false;
+        }
+        let (at, bytes) = (entry.phy_offset.0, entry.bytes as usize);
+        if self.block.as_ref().is_none_or(|block| block.get(at, bytes).is_none()) {
+            self.block = self.core.log.block(at, 1 + self.wanted_near(at, others), self.mode);
+        }
+        let found = self.block.as_ref().and_then(|block| block.get(at, bytes));
+        let Some(record) = found.filter(|record| is_record_at(record, at)) else { return false };
+        if !self.looks_into_records() || sift::passes(self.filter, record) {
+            self.out.extend_from_slice(record);
+            self.count += 1;
+        }
+        true
+    }
+
+    /// How many of these records, as far as they will be taken, are in the block of a position.
+    fn wanted_near(&self, at: i64, entries: &[QueueEntry]) -> usize {
+        let near = |entry: &&QueueEntry| entry.phy_offset.0 / BLOCK_BYTES == at / BLOCK_BYTES;
+        let wanted = entries.iter().take_while(near).filter(|entry| self.filter.may_match(entry.tags_code));
+        wanted.take(self.limits.count_max.saturating_sub(self.count)).count()
+    }
+
     /// Whether a record of this length lies there.
     fn says_length(&self, at: i64, bytes: usize) -> io::Result<bool> {
         let mut head = [0; offset::SYS_FLAG];
         match self.core.log.read_files(&mut head, at, self.mode) {
-            Ok(()) => {
-                Ok(int(&head, offset::TOTAL_SIZE) as usize == bytes && long(&head, offset::PHY_OFFSET) == at)
-            }
+            Ok(()) => Ok(record_bytes(&head, at) == Some(bytes)),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
                 Ok(false)
             }
@@ -284,14 +329,25 @@ fn is_record(entry: &QueueEntry) -> bool {
 fn are_records(bytes: &[u8], run: Run) -> bool {
     let mut at = 0;
     for _ in 0..run.records {
-        let Some(head) = bytes.get(at..at + offset::SYS_FLAG) else { return false };
-        let (size, phy_offset) = (int(head, offset::TOTAL_SIZE), long(head, offset::PHY_OFFSET));
-        if size <= 0 || phy_offset != run.at + at as i64 {
+        let Some(size) = record_bytes(&bytes[at..], run.at + at as i64) else { return false };
+        at += size;
+        if at > bytes.len() {
             return false;
         }
-        at += size as usize;
     }
     at == bytes.len()
+}
+
+/// Whether the bytes are one record that knows it lies there.
+fn is_record_at(bytes: &[u8], at: i64) -> bool {
+    record_bytes(bytes, at) == Some(bytes.len())
+}
+
+/// How long the record at this position says it is; none if it says it lies elsewhere.
+fn record_bytes(bytes: &[u8], at: i64) -> Option<usize> {
+    let head = bytes.get(..offset::SYS_FLAG)?;
+    let size = usize::try_from(int(head, offset::TOTAL_SIZE)).ok()?;
+    (size > 0 && long(head, offset::PHY_OFFSET) == at).then_some(size)
 }
 
 fn int(bytes: &[u8], at: usize) -> i32 {

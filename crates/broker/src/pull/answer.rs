@@ -3,6 +3,7 @@
 use super::admit::Pull;
 use super::outcome;
 use crate::Broker;
+use bytes::Bytes;
 use roxmq_protocol::code::response;
 use roxmq_protocol::header::Encoding;
 use roxmq_protocol::response::PullAnswer;
@@ -24,13 +25,13 @@ impl ReplyTo {
         broker: &Broker,
         pull: &Pull,
         result: &ReadResult,
-        records: &[u8],
+        records: Bytes,
         output: &mut Output,
     ) {
         broker.stats.get_found(&pull.stats, result.count as u64, records.len() as u64);
         broker.offsets.note_pull(pull.group_name(), pull.topic_name(), pull.queue.id(), result.next_offset.0);
         self.head(pull, result, response::SUCCESS, outcome::remark(result.status), records.len(), output);
-        output.buffer().extend_from_slice(records);
+        output.push_bytes(records);
     }
 
     /// Nothing was found, or the consumer is somewhere where nothing can be.

@@ -2,23 +2,30 @@
 //!
 //! Consumers that catch up read all queues of a topic at about the same place, and in the log these queues lie
 //! interleaved: a read for each message would be a system call for each. A block is kept once enough of its messages
-//! were asked for one by one; somebody who reads one queue of many never gets there, and costs nothing.
+//! were asked for that don't lie side by side; somebody who reads one queue of many never gets there, and costs nothing.
 //! What is kept never changes: only blocks that the log has been written past are.
 
+use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
-use std::sync::Arc;
 
 /// A block, and what it starts at a multiple of.
 pub(crate) const BLOCK_BYTES: i64 = 64 << 10;
-/// So many reads of a block are served from the file before it is kept.
-const READS_BEFORE: u8 = 4;
+/// So many records of a block are read from the file one by one before it is kept.
+const READS_BEFORE: usize = 4;
 /// Blocks kept, and blocks whose reads are counted. 2 MiB.
 const BLOCKS_MAX: usize = 32;
 
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
     /// The one used longest ago comes first.
-    entries: Mutex<Vec<Entry>>,
+    queue: Vec<Entry>,
+    /// The memory of the last block that was forgotten.
+    spare: Option<BytesMut>,
 }
 
 #[derive(Debug)]
@@ -27,45 +34,68 @@ struct Entry {
     state: State,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum State {
-    Counted(u8),
-    Kept(Arc<[u8]>),
+    /// How many records were asked for.
+    Counted(usize),
+    Kept(Bytes),
+}
+
+/// A block of the log in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(super) start: i64,
+    pub(super) bytes: Bytes,
+}
+
+impl Block {
+    /// The bytes at a position of the log, if the block has all of them.
+    pub fn get(&self, at: i64, len: usize) -> Option<&[u8]> {
+        let from = usize::try_from(at.checked_sub(self.start)?).ok()?;
+        self.bytes.get(from..from.checked_add(len)?)
+    }
 }
 
 /// What is to be done for a read.
 #[derive(Debug)]
 pub(crate) enum Lookup {
-    Kept(Arc<[u8]>),
-    /// Enough have asked: whoever reads this much now hands it to [`Blocks::keep`].
-    Wanted,
+    Kept(Bytes),
+    /// Enough are asked for: whoever reads the block into this memory hands it to [`Blocks::keep`].
+    Wanted(BytesMut),
     Unknown,
 }
 
 impl Blocks {
-    pub fn look_up(&self, number: i64) -> Lookup {
+    /// Looks for a block that somebody wants so many records of.
+    pub fn look_up(&self, number: i64, records: usize) -> Lookup {
         let mut entries = self.entries.lock();
-        let Some(at) = entries.iter().rposition(|entry| entry.number == number) else {
-            if entries.len() == BLOCKS_MAX {
-                entries.remove(0);
+        let Entries { queue, spare } = &mut *entries;
+        match queue.iter().rposition(|entry| entry.number == number) {
+            Some(at) => queue[at..].rotate_left(1),
+            None => {
+                if queue.len() == BLOCKS_MAX
+                    && let State::Kept(bytes) = queue.remove(0).state
+                {
+                    *spare = bytes.try_into_mut().ok();
+                }
+                queue.push(Entry { number, state: State::Counted(0) });
             }
-            entries.push(Entry { number, state: State::Counted(1) });
-            return Lookup::Unknown;
-        };
-        entries[at..].rotate_left(1);
-        let Some(entry) = entries.last_mut() else { return Lookup::Unknown };
-        match &mut entry.state {
-            State::Kept(block) => Lookup::Kept(Arc::clone(block)),
-            State::Counted(reads) if *reads >= READS_BEFORE => Lookup::Wanted,
-            State::Counted(reads) => {
-                *reads += 1;
-                Lookup::Unknown
+        }
+        match queue.last_mut().map(|entry| &mut entry.state) {
+            Some(State::Kept(block)) => Lookup::Kept(block.clone()),
+            Some(State::Counted(asked)) => {
+                *asked = asked.saturating_add(records);
+                if *asked <= READS_BEFORE {
+                    return Lookup::Unknown;
+                }
+                Lookup::Wanted(spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize)))
             }
+            None => Lookup::Unknown,
         }
     }
 
-    pub fn keep(&self, number: i64, block: Arc<[u8]>) {
-        if let Some(entry) = self.entries.lock().iter_mut().find(|entry| entry.number == number) {
+    pub fn keep(&self, number: i64, block: Bytes) {
+        if let Some(entry) = self.entries.lock().queue.iter_mut().find(|entry| entry.number == number) {
             entry.state = State::Kept(block);
         }
     }
@@ -75,22 +105,31 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    fn block() -> Arc<[u8]> {
+    fn block() -> Bytes {
         vec![7; BLOCK_BYTES as usize].into()
     }
 
     /// Asks until the block is wanted; gives how often that was.
     fn ask_until_wanted(blocks: &Blocks, number: i64) -> usize {
-        (0..100).position(|_| matches!(blocks.look_up(number), Lookup::Wanted)).expect("wanted at some time")
+        (0..100)
+            .position(|_| matches!(blocks.look_up(number, 1), Lookup::Wanted(_)))
+            .expect("wanted at some time")
     }
 
     #[test]
     fn a_block_is_kept_once_enough_have_asked() {
         let blocks = Blocks::default();
-        assert_eq!(ask_until_wanted(&blocks, 5), usize::from(READS_BEFORE));
+        assert_eq!(ask_until_wanted(&blocks, 5), READS_BEFORE);
         blocks.keep(5, block());
-        assert!(matches!(blocks.look_up(5), Lookup::Kept(_)));
-        assert!(matches!(blocks.look_up(6), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(5, 1), Lookup::Kept(_)));
+        assert!(matches!(blocks.look_up(6, 1), Lookup::Unknown));
+    }
+
+    #[test]
+    fn a_block_is_kept_at_once_for_somebody_who_wants_much_of_it() {
+        let blocks = Blocks::default();
+        assert!(matches!(blocks.look_up(5, READS_BEFORE), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(6, READS_BEFORE + 1), Lookup::Wanted(_)));
     }
 
     #[test]
@@ -99,21 +138,21 @@ mod tests {
         ask_until_wanted(&blocks, 0);
         blocks.keep(0, block());
         for number in 1..BLOCKS_MAX as i64 {
-            blocks.look_up(number);
+            blocks.look_up(number, 1);
         }
-        assert!(matches!(blocks.look_up(0), Lookup::Kept(_)));
-        blocks.look_up(1000);
-        assert!(matches!(blocks.look_up(0), Lookup::Kept(_)), "it was used just now");
+        assert!(matches!(blocks.look_up(0, 1), Lookup::Kept(_)));
+        blocks.look_up(1000, 1);
+        assert!(matches!(blocks.look_up(0, 1), Lookup::Kept(_)), "it was used just now");
         for number in 2000..2000 + BLOCKS_MAX as i64 {
-            blocks.look_up(number);
+            blocks.look_up(number, 1);
         }
-        assert!(matches!(blocks.look_up(0), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(0, 1), Lookup::Unknown));
     }
 
     #[test]
     fn a_block_that_was_forgotten_meanwhile_is_not_kept() {
         let blocks = Blocks::default();
         blocks.keep(1, block());
-        assert!(matches!(blocks.look_up(1), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(1, 1), Lookup::Unknown));
     }
 }

@@ -4,7 +4,7 @@
 //! `docs/formats/commit-log.md` has the picture of the files.
 
 pub(crate) mod ahead;
-mod blocks;
+pub(crate) mod blocks;
 pub(crate) mod flush;
 pub(crate) mod segments;
 pub(crate) mod tail;
@@ -17,8 +17,8 @@ use crate::files::ReadMode;
 use crate::options::{FlushMode, StoreOptions};
 use crate::signal::Signal;
 use ahead::Ahead;
-use blocks::{BLOCK_BYTES, Blocks, Lookup};
-use bytes::Bytes;
+use blocks::{BLOCK_BYTES, Block, Blocks, Lookup};
+use bytes::{Bytes, BytesMut};
 use flush::Flusher;
 use parking_lot::{Mutex, MutexGuard};
 use segments::Segments;
@@ -124,45 +124,38 @@ impl CommitLog {
 
     /// Reads from the files. An error of kind `NotFound` if the bytes are gone, `WouldBlock` if the mode says so.
     pub fn read_files(&self, bytes: &mut [u8], at: i64, mode: ReadMode) -> io::Result<()> {
-        if self.read_block(bytes, at, mode) {
-            return Ok(());
-        }
         let (start, file) = self.segments.reader(at)?;
         file.read_exact_at(bytes, (at - start) as u64, mode)
     }
 
-    /// Fills `bytes` from a block that is kept, or that is worth keeping and can be had; false if it isn't so.
-    fn read_block(&self, bytes: &mut [u8], at: i64, mode: ReadMode) -> bool {
+    /// The block around a position, for somebody who wants so many of its records one by one: if it is kept, or is
+    /// worth keeping and can be had as the mode wants.
+    pub fn block(&self, at: i64, records: usize, mode: ReadMode) -> Option<Block> {
         let number = at / BLOCK_BYTES;
-        let (block_at, from) = (number * BLOCK_BYTES, (at % BLOCK_BYTES) as usize);
-        let whole = from + bytes.len() <= BLOCK_BYTES as usize
-            && block_at >= self.segments.first()
-            && block_at + BLOCK_BYTES <= self.marks.confirmed();
-        if !whole {
-            return false;
+        let start = number * BLOCK_BYTES;
+        if start < self.segments.first() || start + BLOCK_BYTES > self.marks.confirmed() {
+            return None;
         }
-        let block = match self.blocks.look_up(number) {
-            Lookup::Kept(block) => block,
-            Lookup::Wanted => {
-                let Some(block) = self.load_block(block_at, mode) else { return false };
-                self.blocks.keep(number, Arc::clone(&block));
-                block
+        let bytes = match self.blocks.look_up(number, records) {
+            Lookup::Kept(bytes) => bytes,
+            Lookup::Wanted(memory) => {
+                let bytes = self.load_block(start, memory, mode)?;
+                self.blocks.keep(number, bytes.clone());
+                bytes
             }
-            Lookup::Unknown => return false,
+            Lookup::Unknown => return None,
         };
-        bytes.copy_from_slice(&block[from..from + bytes.len()]);
-        true
+        Some(Block { start, bytes })
     }
 
-    /// None if a block doesn't lie in one file, or can't be read as the mode wants: the read itself will say why.
-    fn load_block(&self, at: i64, mode: ReadMode) -> Option<Arc<[u8]>> {
+    /// None if the block doesn't lie in one file, or can't be read: the read of a record itself will say why.
+    fn load_block(&self, at: i64, mut memory: BytesMut, mode: ReadMode) -> Option<Bytes> {
         let (start, file) = self.segments.reader(at).ok()?;
         if at + BLOCK_BYTES > start + self.segments.file_bytes() {
             return None;
         }
-        let mut block = vec![0; BLOCK_BYTES as usize];
-        file.read_exact_at(&mut block, (at - start) as u64, mode).ok()?;
-        Some(block.into())
+        file.read_exact_at(&mut memory, (at - start) as u64, mode).ok()?;
+        Some(memory.freeze())
     }
 
     /// Fills `bytes` from wherever they are.

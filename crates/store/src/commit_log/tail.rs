@@ -78,7 +78,8 @@ impl Tail {
     }
 
     pub fn reader(&self) -> TailReader<'_> {
-        TailReader { tail: self, last: None }
+        let start = self.pieces.read().queue.front().map_or(i64::MAX, |oldest| oldest.start);
+        TailReader { tail: self, start, last: None }
     }
 
     fn find(&self, at: i64) -> Option<Piece> {
@@ -88,15 +89,21 @@ impl Tail {
     }
 }
 
-/// Reads from the tail; what lies in the piece of the read before is found without the lock.
+/// Reads from the tail; what lies in the piece of the read before is found without the lock, and what lies before all
+/// pieces is not looked for.
 pub(crate) struct TailReader<'a> {
     tail: &'a Tail,
+    /// Where the tail began when the reader was made; it never begins before that again.
+    start: i64,
     last: Option<Piece>,
 }
 
 impl TailReader<'_> {
     /// The bytes, if all of them are in memory.
     pub fn get(&mut self, at: i64, len: usize) -> Option<&[u8]> {
+        if at < self.start {
+            return None;
+        }
         if self.last.as_ref().is_none_or(|piece| piece.get(at, len).is_none()) {
             self.last = self.tail.find(at);
         }
