@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::Sleep;
@@ -223,7 +223,10 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
 
     /// The requests before the broken frame are answered, then the connection closes.
     fn break_off(&mut self, error: &FrameError) {
-        tracing::warn!(remote = %self.connection.remote(), %error, "not a frame of the remoting protocol; closing");
+        if let Some(left_out) = self.registry.broken_frames.next(Instant::now()) {
+            let remote = self.connection.remote();
+            tracing::warn!(%remote, %error, left_out, "not a frame of the remoting protocol; closing");
+        }
         self.incoming = Incoming::default();
         self.ending = Ending::BrokenFrame;
         self.connection.close();

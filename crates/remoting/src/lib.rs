@@ -10,6 +10,7 @@ mod driver;
 mod greeting;
 pub mod http;
 mod incoming;
+mod log_pace;
 pub mod local;
 pub mod options;
 pub mod output;

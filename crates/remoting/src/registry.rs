@@ -1,6 +1,7 @@
 //! The open connections of a server or a client: to close them all, and to find the idle ones.
 
 use crate::connection::{Abort, Connection, Stage};
+use crate::log_pace::LogPace;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -12,6 +13,8 @@ const SILENT_LOOKS_MAX: u8 = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
+    /// For the lines about connections that end in what is no frame.
+    pub broken_frames: LogPace,
 }
 
 impl Registry {

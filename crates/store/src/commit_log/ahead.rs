@@ -81,7 +81,12 @@ impl Ahead {
         while at < target && !self.signal.is_stopped() {
             let start = segments.start_of(at);
             let end = target.min(start + segments.file_bytes());
-            self.prepare(&*segments.writer(start)?, flusher, start, at..end)?;
+            self.prepare(
+                &*segments.writer_telling(start, |error| flusher.fail_sync(error))?,
+                flusher,
+                start,
+                at..end,
+            )?;
             at = end;
             self.done.store(at, Ordering::Relaxed);
         }

@@ -151,16 +151,24 @@ impl Segments {
 
     /// The file that starts here, for writing. It may be the one behind the last, which is then made.
     pub fn writer(&self, start: i64) -> io::Result<Arc<dyn File>> {
+        self.writer_telling(start, |_| ())
+    }
+
+    /// The same; if the sync of a file that is made fails, `failed_sync` is told.
+    pub fn writer_telling(
+        &self,
+        start: i64,
+        failed_sync: impl FnOnce(&io::Error),
+    ) -> io::Result<Arc<dyn File>> {
         let _guard = self.change.lock();
-        let path = self.path(start);
         if self.first() <= start && start < self.end() {
-            return self.files.open(&path, OpenMode::Write);
+            return self.files.open(&self.path(start), OpenMode::Write);
         }
-        let file = self.files.open(&path, OpenMode::Create)?;
+        let file = self.files.open(&self.path(start), OpenMode::Create)?;
         file.set_len(self.file_bytes)?;
         // The size before the name: a loss of power may leave the last file empty, never one before it.
-        file.sync()?;
-        self.files.sync_dir(&self.dir)?;
+        let synced = file.sync().and_then(|()| self.files.sync_dir(&self.dir));
+        synced.inspect_err(failed_sync)?;
         if self.first() == self.end() {
             self.first.store(start, Ordering::Release);
         }

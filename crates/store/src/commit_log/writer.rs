@@ -73,7 +73,7 @@ impl Writer {
     /// A writer that goes on at `position`, in the file that holds it or that follows the one it ends.
     pub fn open(segments: &Segments, flusher: &Flusher, position: i64) -> io::Result<Writer> {
         let start = segments.start_of(position);
-        let file = segments.writer(start)?;
+        let file = segments.writer_telling(start, |error| flusher.fail_sync(error))?;
         flusher.add(start, &file);
         Ok(Writer { file, start, position, unclean: position })
     }
@@ -106,7 +106,7 @@ impl Writer {
             for part in parts {
                 if segments.start_of(part.at) != start {
                     start = segments.start_of(part.at);
-                    file = segments.writer(start)?;
+                    file = segments.writer_telling(start, |error| flusher.fail_sync(error))?;
                     flusher.add(start, &file);
                 }
                 let filler = part.fill.as_ref().map_or(&[][..], |filler| &filler[..]);

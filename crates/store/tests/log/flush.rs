@@ -85,6 +85,24 @@ fn a_failed_sync_fails_those_who_wait_and_all_later_appends() {
     assert_eq!(read(&store, "T", 0, 0).0.max_offset.0, 1, "what isn't on the disk isn't seen");
 }
 
+/// The next file is made ahead, on a thread whose failures were only warned of: the log went on behind a file that
+/// might not be there after a loss of power.
+#[test]
+fn a_failed_sync_of_a_new_file_fails_the_log() {
+    let mut fixture = Fixture::new();
+    let files = FaultFiles::new();
+    fixture.files = files.clone();
+    // No other sync comes in between.
+    fixture.options.flush_interval = Duration::from_secs(3600);
+    let store = fixture.open();
+    files.fail_at_sync(files.syncs());
+    let body = [b'x'; 1000];
+    // The file that is there and some of those behind it are full by then.
+    let refused = (0..100).find_map(|_| append(&store, "T", &body).err());
+    assert!(matches!(refused, Some(AppendError::Io { .. })), "{refused:?}");
+    assert!(matches!(append(&store, "T", b"1"), Err(AppendError::Io { .. })));
+}
+
 struct Told(Mutex<mpsc::Sender<(String, i64)>>);
 
 impl ArrivalListener for Told {
