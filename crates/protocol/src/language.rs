@@ -21,8 +21,12 @@ macro_rules! languages {
                 }
             }
 
+            pub fn from_name(name: &str) -> Self {
+                Language::from_text(Text::plain(name))
+            }
+
             /// Reads a name in any case, or an ordinal as a text.
-            pub fn from_name(name: Text<'_>) -> Self {
+            pub fn from_text(name: Text<'_>) -> Self {
                 $(if name.bytes().eq_ignore_ascii_case($name.as_bytes()) {
                     return Language::$variant;
                 })*

@@ -4,7 +4,6 @@ use super::heartbeat::{ConsumeFromWhere, ConsumeType, MessageModel};
 use crate::json::{FromJson, JsonError, ToJson, Value, Writer};
 use crate::language::Language;
 use crate::subscription::SubscriptionData;
-use crate::text::Text;
 use std::collections::BTreeMap;
 
 json_object! {
@@ -57,7 +56,7 @@ impl ToJson for Language {
 
 impl FromJson for Language {
     fn from_json(value: &Value) -> Result<Self, JsonError> {
-        Ok(Language::from_name(Text::plain(&String::from_json(value)?)))
+        Ok(Language::from_name(&String::from_json(value)?))
     }
 }
 

@@ -44,7 +44,7 @@ fn read<'a>(text: &'a [u8], header: &mut Header<'a>) -> Result<&'a [u8], Failure
             b"flag" => header.flag = number()?,
             b"language" => {
                 header.language = match value {
-                    Value::String(name) | Value::Bare(name) => Language::from_name(name),
+                    Value::String(name) | Value::Bare(name) => Language::from_text(name),
                     Value::Null | Value::Nested => Language::Unknown,
                 }
             }
