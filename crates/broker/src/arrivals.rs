@@ -19,6 +19,9 @@ impl ArrivalListener for Arrivals {
             names::TIMER_TOPIC => broker.timers.arrived(),
             _ => {}
         }
+        if queue.topic().starts_with(names::REVIVE_TOPIC_PREFIX) {
+            broker.pops.revive_topic_arrived();
+        }
         broker.holds.arrived(&broker, queue);
         broker.pop_waits.arrived(&broker, queue);
         broker.lite.arrived(queue);

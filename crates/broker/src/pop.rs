@@ -16,6 +16,7 @@ pub(crate) mod change_invisible;
 mod claim;
 mod deferred;
 mod expiry;
+mod handover;
 mod in_flight;
 mod look;
 pub(crate) mod notification;

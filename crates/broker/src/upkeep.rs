@@ -142,6 +142,7 @@ pub(crate) fn finish(broker: &Broker) {
     }
     broker.pops.stop();
     broker.timers.stop();
+    broker.pops.hand_over(broker);
     let tables = broker.tables();
     if let Err(error) = log_offset_batches(&broker.state_log, tables) {
         // The files take them all the same.

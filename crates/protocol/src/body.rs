@@ -27,6 +27,7 @@ pub mod lock_batch;
 pub mod offset_table;
 pub mod order_info;
 pub mod register_broker;
+pub mod revive;
 pub mod route;
 pub mod static_topic;
 pub mod time_span;

@@ -127,15 +127,7 @@ impl AckBurst {
             return Ok(false);
         };
         let key = BatchKey { start: ack.start_offset, pop_time: ack.pop_time };
-        let mut messages = Messages::default();
-        {
-            let state = queue.state();
-            for offset in ack.offsets() {
-                if let Holding::Held(index) = state.flight.holding(key, offset) {
-                    messages = messages.with(Messages::one(index));
-                }
-            }
-        }
+        let messages = queue.state().flight.held(key, ack.offsets());
         Ok(self.add(queue, key, messages))
     }
 

@@ -88,6 +88,11 @@ fn move_message(
     turn.record_pop(record.bytes(), None)
         .map_err(|error| Refusal::failed(format!("the time can't be changed: {error}")))?;
     broker.pops.apply(broker, &mut turn, queue, change);
+    drop(turn);
+    // As with the Java server, one batch more and an acknowledgement in the old one.
+    let stats = broker.stats.group(&queue.topic, &queue.group);
+    broker.stats.popped(&stats);
+    broker.stats.acknowledged(&stats, 1);
     Ok(to)
 }
 

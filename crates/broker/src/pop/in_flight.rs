@@ -69,6 +69,14 @@ impl InFlight {
         }
     }
 
+    /// Which of a batch's messages are in flight, of those at the offsets.
+    pub(crate) fn held(&self, key: BatchKey, offsets: impl Iterator<Item = i64>) -> Messages {
+        offsets.fold(Messages::default(), |held, offset| match self.holding(key, offset) {
+            Holding::Held(index) => held.with(Messages::one(index)),
+            Holding::Moved | Holding::Gone => held,
+        })
+    }
+
     /// Whether a batch can't be told apart from another by its key.
     pub(crate) fn is_taken(&self, key: BatchKey) -> bool {
         self.batches.contains_key(&key)

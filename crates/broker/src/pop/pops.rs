@@ -1,5 +1,6 @@
 //! What pops share: the table of what is in flight, the timer that brings it back, and who waits for messages.
 
+use super::handover;
 use super::queue::PopQueue;
 use super::record::PopChange;
 use super::table::PopTable;
@@ -26,7 +27,20 @@ impl Pops {
             let at = state.next_time(broker.clock.now());
             self.timer.look_at(&queue, &mut state, at);
         }
+        handover::watch(broker);
+        // Before anybody acknowledges what this server itself has left there.
+        handover::take_over(broker);
         self.timer.start(broker)
+    }
+
+    /// Messages have come to the revive topic, where only a Java server's are.
+    pub(crate) fn revive_topic_arrived(&self) {
+        self.timer.take_over();
+    }
+
+    /// After everything has stopped: leaves what is in flight to whichever server starts next.
+    pub(crate) fn hand_over(&self, broker: &Broker) {
+        handover::leave(broker);
     }
 
     /// Returns when nothing is brought back any more.

@@ -30,6 +30,8 @@ pub(crate) struct QueueState {
     wanted: bool,
     /// When the timer looks at this queue.
     pub(super) timer_at: Millis,
+    /// The topic or the group is gone. Another of the same name has queues of its own.
+    removed: bool,
 }
 
 impl PopQueue {
@@ -40,6 +42,7 @@ impl PopQueue {
             claimed: false,
             wanted: false,
             timer_at: NEVER,
+            removed: false,
         };
         PopQueue { group, topic, id, state: Mutex::new(state) }
     }
@@ -75,8 +78,18 @@ impl QueueState {
         std::mem::take(&mut self.wanted)
     }
 
+    /// Forgets everything for good.
+    pub(super) fn remove(&mut self) {
+        self.flight = InFlight::default();
+        self.order = None;
+        self.removed = true;
+    }
+
     /// Makes a change that stands in the state log. Gives where the group goes on, if that changed.
     pub(super) fn apply(&mut self, change: PopChange) -> Option<i64> {
+        if self.removed {
+            return None;
+        }
         match change {
             PopChange::Popped { key, batch, next } => {
                 self.flight.insert(key, batch);

@@ -74,7 +74,9 @@ impl PopTable {
 
     /// Forgets a group. Part of a change that stands in the state log.
     pub(crate) fn remove_group(&self, group: &str) {
-        self.shard(group).write().remove(group);
+        if let Some(topics) = self.shard(group).write().remove(group) {
+            topics.values().for_each(forget);
+        }
         self.changed();
     }
 
@@ -82,7 +84,7 @@ impl PopTable {
     pub(crate) fn remove_topic(&self, topic: &str) {
         for shard in &self.shards {
             shard.write().retain(|_, topics| {
-                topics.remove(topic);
+                topics.remove(topic).iter().for_each(forget);
                 !topics.is_empty()
             });
         }
@@ -168,4 +170,9 @@ impl PopTable {
     fn shard(&self, group: &str) -> &RwLock<HashMap<Arc<str>, Topics, FixedState>> {
         &self.shards[self.hasher.hash_one(group) as usize % SHARDS]
     }
+}
+
+/// Whoever still has one of the queues finds nothing in it.
+fn forget(queues: &Queues) {
+    queues.values().for_each(|queue| queue.state().remove());
 }

@@ -263,7 +263,9 @@ impl<'a> Taking<'a> {
             Records::new(read).filter_map(|record| Some(record.ok()?.queue_offset)).collect();
         let stats = broker.stats.group(&queue.topic, &queue.group);
         broker.stats.get_found(&stats, offsets.len() as u64, read.len() as u64);
-        broker.stats.popped(&stats);
+        if !request.order {
+            broker.stats.popped(&stats);
+        }
         receipt::push_start_offset(&mut found.start_offsets, origin, queue.id.0, start);
         receipt::push_message_offsets(
             &mut found.message_offsets,

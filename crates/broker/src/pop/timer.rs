@@ -4,6 +4,7 @@
 //! meanwhile is noticed when that time comes; nothing is done for it before.
 
 use super::expiry;
+use super::handover;
 use super::queue::{NEVER, PopQueue, QueueState};
 use crate::Broker;
 use parking_lot::{Condvar, Mutex};
@@ -29,6 +30,15 @@ struct List {
     /// By time, and the address of the queue, which tells queues with one time apart.
     queues: BTreeMap<(Millis, usize), Arc<PopQueue>>,
     stop: bool,
+    /// Something has come to the revive topic.
+    handover: bool,
+}
+
+/// What the thread does next.
+enum Due {
+    Queue(Arc<PopQueue>),
+    Handover,
+    Stop,
 }
 
 impl Timer {
@@ -55,6 +65,12 @@ impl Timer {
         self.list.lock().stop
     }
 
+    /// Something has come to the revive topic.
+    pub(super) fn take_over(&self) {
+        self.list.lock().handover = true;
+        self.changed.notify_one();
+    }
+
     /// The clock may have been set.
     pub(super) fn look_at_the_clock(&self) {
         // Under the lock, so that it can't come between the thread's look and its sleep.
@@ -77,17 +93,20 @@ impl Timer {
         }
     }
 
-    /// Waits until the time of a queue has come, and takes it off the list. None when it is time to stop.
-    fn next_due(&self, broker: &Broker) -> Option<Arc<PopQueue>> {
+    /// Waits until there is something to do. A queue whose time has come is taken off the list.
+    fn next_due(&self, broker: &Broker) -> Due {
         let mut list = self.list.lock();
         loop {
             if list.stop {
-                return None;
+                return Due::Stop;
+            }
+            if std::mem::take(&mut list.handover) {
+                return Due::Handover;
             }
 
             let now = broker.clock.now();
             let wait_ms = match list.queues.first_entry() {
-                Some(first) if first.key().0 <= now => return Some(first.remove()),
+                Some(first) if first.key().0 <= now => return Due::Queue(first.remove()),
                 Some(first) => first.key().0.0.saturating_sub(now.0).min(SLEEP_MS_MAX),
                 None => SLEEP_MS_MAX,
             };
@@ -98,8 +117,14 @@ impl Timer {
 
 fn run(broker: &Arc<Broker>) {
     let mut expiry = expiry::Expiry::default();
-    while let Some(queue) = broker.pops.timer.next_due(broker) {
-        queue.state().timer_at = NEVER;
-        expiry.look(broker, &queue);
+    loop {
+        match broker.pops.timer.next_due(broker) {
+            Due::Queue(queue) => {
+                queue.state().timer_at = NEVER;
+                expiry.look(broker, &queue);
+            }
+            Due::Handover => handover::take_over(broker),
+            Due::Stop => return,
+        }
     }
 }

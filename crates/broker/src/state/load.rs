@@ -56,6 +56,9 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     let delays = loader.take(files.delays.path(), files.delays.load(snapshot::decode_delays)?);
     let orders = loader.take(files.orders.path(), files.orders.load(snapshot::decode_orders)?);
     let flight = loader.take(files.flight.path(), files.flight.load_bytes(flight_file::decode)?);
+    // What was in flight then is in the revive topic, as far as the Java server hasn't seen to it.
+    let java_ran = offsets.as_ref().is_some_and(|offsets| offsets.log_offset.is_none());
+    let flight = flight.filter(|_| !java_ran);
     let (lost_topics, lost_groups) = (topics.is_none(), groups.is_none());
     let positions = Positions {
         topics: position(&topics, end),
@@ -64,7 +67,7 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
         offsets: position(&offsets, end),
         delays: position(&delays, end),
         orders: position(&orders, end),
-        flight: position(&flight, end),
+        flight: if java_ran { end } else { position(&flight, end) },
         timers: tables.timers.restore_checkpoint(files.timer_checkpoint()?, end),
     };
     if let Some(snapshot) = topics {

@@ -406,12 +406,14 @@ async fn a_deleted_topic_leaves_nothing_in_flight() {
     let popped = Popped::of(&node.call(pop("g", "T")).await).remove(0);
     let delete = Command::request(request::DELETE_TOPIC_IN_BROKER).with("topic", "T");
     assert_code(&node.call(delete).await, 0, &[]);
-    pass(&node, &clock, INVISIBLE_MS);
     assert_code(&node.call(ack("g", &popped)).await, response::TOPIC_NOT_EXIST, &[]);
     node.create_topic("T", 1, 6).await;
     assert_code(&node.call(pop("g", "T")).await, response::POLLING_TIMEOUT, &[]);
+    // Where the old message was is now another one, which is none of the old pop's.
     send_all(&node, &["new"]).await;
-    assert_eq!(texts(&node.call(pop("g", "T")).await), ["new"]);
+    pass(&node, &clock, INVISIBLE_MS);
+    let popped = node.call(pop("g", "T")).await;
+    assert_eq!((texts(&popped), popped.field("msgOffsetInfo")), (vec!["new".to_owned()], Some("0 0 0")));
     assert!(node.all("%RETRY%g_T", 0).await.is_empty());
     node.stop().await;
 }
@@ -441,5 +443,57 @@ async fn tools_see_what_is_in_flight() {
     for part in [r#""brokerOffset":3"#, r#""consumerOffset":1"#, r#""pullOffset":3"#] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    node.stop().await;
+}
+
+const REVIVE_TOPIC: &str = "rmq_sys_REVIVE_LOG_DefaultCluster";
+
+/// A record as a Java server brings it to its revive topic.
+async fn revive_record(node: &Node, tag: &str, body: &str) {
+    assert_code(&node.call(send_to(REVIVE_TOPIC, 0, &[("TAGS", tag)], body)).await, 0, &[]);
+}
+
+#[tokio::test]
+async fn what_a_java_server_had_in_flight_is_taken_over() {
+    let (node, clock) = node().await;
+    send_all(&node, &["a", "b", "c", "d"]).await;
+    node.put_group("g", 1, 16).await;
+    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
+        .with("consumerGroup", "g")
+        .with("topic", "T")
+        .with("queueId", 0)
+        .with("commitOffset", 4);
+    assert_code(&node.call(commit).await, 0, &[]);
+    let point = r#"{"bm":8,"bn":"broker-a","c":"g","d":[0,1,2,3],"it":60000,"n":4,"pt":1800000000000,"q":0,"ro":0,"so":0,"t":"T"}"#;
+    revive_record(&node, "ck", point).await;
+    revive_record(&node, "ck", "[").await;
+    let ack = r#"{"ao":1,"bn":"broker-a","c":"g","pt":1800000000000,"q":0,"so":0,"t":"T"}"#;
+    revive_record(&node, "ack", ack).await;
+    let node = node.restart().await;
+    pass(&node, &clock, INVISIBLE_MS + 3_000);
+    node.wait_for("%RETRY%g_T", 0, 1).await;
+    let retried: Vec<_> =
+        node.all("%RETRY%g_T", 0).await.iter().map(|message| message.text().to_owned()).collect();
+    assert_eq!(retried, ["a", "c"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_in_flight_at_a_stop_is_left_for_a_java_server() {
+    let (node, clock) = node().await;
+    send_all(&node, &["a", "b", "c"]).await;
+    let answer = node.call(pop("g", "T")).await;
+    assert_code(&node.call(ack("g", &Popped::of(&answer)[1])).await, response::SUCCESS, &[]);
+    let node = node.restart().await;
+    let left = node.all(REVIVE_TOPIC, number(&answer, "reviveQid") as i32).await;
+    let point = r#"{"bm":2,"bn":"broker-a","c":"g","d":[0,1,2],"it":60000,"n":3,"pt":1800000000000,"q":0,"ro":0,"so":0,"t":"T"}"#;
+    assert_eq!(left.iter().map(Message::text).collect::<Vec<_>>(), [point]);
+    assert_eq!(left[0].property("UNIQ_KEY"), Some("T@0@0@g@1800000000000@broker-a@ck"));
+    assert_eq!(left[0].property("TIMER_DELIVER_MS"), Some("1800000059000"));
+    // The next start of this server doesn't count them twice.
+    pass(&node, &clock, INVISIBLE_MS);
+    node.wait_for("%RETRY%g_T", 0, 1).await;
+    pass(&node, &clock, INVISIBLE_MS);
+    assert_eq!(node.all("%RETRY%g_T", 0).await.len(), 2);
     node.stop().await;
 }
