@@ -23,8 +23,14 @@ pub fn take_from_broker(_: &Arc<Outbound>) -> TakeFromBroker {
 
 /// Starts to listen to a client's stream; gives the stream to it.
 pub fn open(proxy: Arc<Proxy>, client: Arc<Client>, inbound: Streaming<TelemetryCommand>) -> OutboundStream {
-    let stream = client.telemetry.open();
-    tokio::spawn(listen(proxy, client, inbound, stream.id()));
+    let mut stream = client.telemetry.open();
+    let (id, ended) = (stream.id(), stream.ended());
+    tokio::spawn(async move {
+        tokio::select! {
+            () = listen(proxy, client, inbound, id) => {}
+            _ = ended => {}
+        }
+    });
     stream
 }
 

@@ -94,7 +94,7 @@ where
 async fn unimplemented_grpc(_: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
     const UNIMPLEMENTED: HeaderValue = HeaderValue::from_static("12");
     const MESSAGE: HeaderValue = HeaderValue::from_static(
-        "this version serves no gRPC; connect with a client of the remoting protocol, to this same port",
+        "this server serves no gRPC; connect with a client of the remoting protocol, to this same port",
     );
     let mut response = Response::new(Empty::new());
     let headers = response.headers_mut();
@@ -141,7 +141,7 @@ fn health(request: &Request<Incoming>, readiness: &Readiness) -> Response<Full<B
             format!(
                 "there is nothing at {method} {path}\n\
                  GET /healthz says whether this server is alive, GET /readyz whether it can serve.\n\
-                 Messages go over the remoting protocol, to this same port.\n"
+                 Messages go over the remoting protocol and gRPC, to this same port.\n"
             ),
         ),
     };

@@ -44,6 +44,8 @@ pub async fn update(proxy: &Proxy, request: Request<UpdateOffsetRequest>) -> Res
             format!("the offset is {}; it must be 0 or more", asked.offset),
         ));
     }
+    // A group that isn't there is made, if brokers make groups.
+    proxy.facts.group(group).await?;
     let update = queue.fields(client.request(request::UPDATE_CONSUMER_OFFSET)).with("consumerGroup", group);
     success(client.call(queue.broker, update.with("commitOffset", asked.offset), TIMEOUT).await?)?;
     Ok(UpdateOffsetResponse { status: Some(ok()) })

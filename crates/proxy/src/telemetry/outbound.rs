@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::oneshot;
 use tonic::Status;
 use tonic::codegen::tokio_stream::Stream;
 
@@ -33,6 +34,8 @@ pub struct OutboundStream {
     id: u64,
     receiver: Receiver<Item>,
     outbound: Arc<Outbound>,
+    /// Dropped with the stream.
+    ended: Option<oneshot::Sender<()>>,
 }
 
 impl Outbound {
@@ -42,7 +45,7 @@ impl Outbound {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         *self.current.lock() = Some(Current { id, sender });
-        OutboundStream { id, receiver, outbound: Arc::clone(self) }
+        OutboundStream { id, receiver, outbound: Arc::clone(self), ended: None }
     }
 
     pub fn is_open(&self) -> bool {
@@ -84,6 +87,14 @@ impl OutboundStream {
         outbound.send(command);
         outbound.close();
         stream
+    }
+
+    /// Done when the stream is over, for whoever listens to the client meanwhile: a client may keep its own side open
+    /// for ever, and with it the connection.
+    pub fn ended(&mut self) -> oneshot::Receiver<()> {
+        let (sender, ended) = oneshot::channel();
+        self.ended = Some(sender);
+        ended
     }
 
     pub fn id(&self) -> u64 {

@@ -1,0 +1,132 @@
+//! Clients of the service, over HTTP/2 connections that the test opens.
+
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use roxmq_proxy::schema::messaging_service_client::MessagingServiceClient;
+use roxmq_proxy::schema::*;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tonic::body::Body;
+use tonic::{Request, Streaming};
+use tower_service::Service;
+
+/// One connection, for as many clients as a test wants.
+#[derive(Clone)]
+pub struct Clients {
+    connection: SendRequest<Body>,
+    address: SocketAddr,
+}
+
+impl Clients {
+    pub async fn connect(address: SocketAddr) -> Clients {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (connection, driver) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(driver);
+        Clients { connection, address }
+    }
+
+    pub fn client(&self, id: &str) -> Peer {
+        let origin = format!("http://{}", self.address).parse().unwrap();
+        let channel = Channel(self.connection.clone());
+        Peer { id: id.to_owned(), stub: MessagingServiceClient::with_origin(channel, origin) }
+    }
+}
+
+#[derive(Clone)]
+pub struct Channel(SendRequest<Body>);
+
+impl Service<http::Request<Body>> for Channel {
+    type Response = http::Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, hyper::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(self.0.send_request(request))
+    }
+}
+
+/// A client with an id of its own.
+#[derive(Clone)]
+pub struct Peer {
+    pub id: String,
+    pub stub: MessagingServiceClient<Channel>,
+}
+
+impl Peer {
+    /// The request with what official clients say of themselves.
+    pub fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        let metadata = request.metadata_mut();
+        metadata.insert("x-mq-client-id", self.id.parse().unwrap());
+        metadata.insert("x-mq-language", "RUST".parse().unwrap());
+        metadata.insert("x-mq-client-version", "5.0.3".parse().unwrap());
+        request.set_timeout(Duration::from_secs(30));
+        request
+    }
+
+    pub async fn send(&mut self, messages: Vec<Message>) -> SendMessageResponse {
+        let request = self.request(SendMessageRequest { messages });
+        self.stub.send_message(request).await.unwrap().into_inner()
+    }
+
+    pub async fn route(&mut self, topic: &str) -> QueryRouteResponse {
+        let asked = QueryRouteRequest { topic: Some(resource(topic)), endpoints: None };
+        let request = self.request(asked);
+        self.stub.query_route(request).await.unwrap().into_inner()
+    }
+
+    pub async fn receive(&mut self, asked: ReceiveMessageRequest) -> (Status, Vec<Message>) {
+        let request = self.request(asked);
+        let mut frames = self.stub.receive_message(request).await.unwrap().into_inner();
+        let (mut status, mut messages) = (None, Vec::new());
+        while let Some(frame) = frames.message().await.unwrap() {
+            match frame.content.unwrap() {
+                receive_message_response::Content::Status(found) => status = Some(found),
+                receive_message_response::Content::Message(message) => messages.push(message),
+                receive_message_response::Content::DeliveryTimestamp(_) => {}
+            }
+        }
+        (status.unwrap(), messages)
+    }
+
+    /// A telemetry stream on which these settings were sent; they are answered first.
+    pub async fn telemetry(&mut self, settings: Settings) -> Streaming<TelemetryCommand> {
+        let command =
+            TelemetryCommand { status: None, command: Some(telemetry_command::Command::Settings(settings)) };
+        let first_then_open = tonic::codegen::tokio_stream::StreamExt::chain(
+            tonic::codegen::tokio_stream::once(command),
+            tonic::codegen::tokio_stream::pending(),
+        );
+        let mut request = self.request(first_then_open);
+        // It stays open as long as the client.
+        request.metadata_mut().remove("grpc-timeout");
+        self.stub.telemetry(request).await.unwrap().into_inner()
+    }
+}
+
+pub fn resource(name: &str) -> Resource {
+    Resource { name: name.to_owned(), ..Resource::default() }
+}
+
+pub fn message(topic: &str, id: &str, body: &str) -> Message {
+    let system = SystemProperties { message_id: id.to_owned(), ..SystemProperties::default() };
+    Message {
+        topic: Some(resource(topic)),
+        body: body.to_owned().into(),
+        system_properties: Some(system),
+        ..Message::default()
+    }
+}
+
+pub fn code(status: Option<&Status>) -> Code {
+    status.unwrap().code()
+}

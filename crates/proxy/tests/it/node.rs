@@ -1,0 +1,120 @@
+//! A broker with gRPC in front of it, on a free port with a store of its own.
+
+use crate::client::{Clients, Peer};
+use roxmq_broker::config::{BrokerConfig, CurrentConfig};
+use roxmq_broker::registration::{BoxFuture, NameServers};
+use roxmq_broker::{Broker, BrokerOptions, BrokerService};
+use roxmq_protocol::code::request;
+use roxmq_protocol::command::Command;
+use roxmq_proxy::invoker::LocalInvoker;
+use roxmq_proxy::{Grpc, Proxy, ProxyConfig};
+use roxmq_remoting::{CallError, Client, Server, ServerOptions};
+use roxmq_store::clock::SystemClock;
+use roxmq_store::files::OsFiles;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+pub const BROKER: &str = "broker-a";
+const PATIENCE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(5);
+
+struct NoNameServers;
+
+impl NameServers for NoNameServers {
+    fn list(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn call<'a>(&'a self, _: &'a str, _: Command, _: Duration) -> BoxFuture<'a, Result<Command, CallError>> {
+        Box::pin(async { Err(CallError::Closed) })
+    }
+}
+
+pub struct Node {
+    dir: TempDir,
+    broker: Arc<Broker>,
+    proxy: Arc<Proxy>,
+    server: Server,
+}
+
+impl Node {
+    pub async fn start() -> Node {
+        Node::start_in(TempDir::new().unwrap()).await
+    }
+
+    /// Over the store of another node.
+    pub async fn start_in(dir: TempDir) -> Node {
+        // Small files, so that a test leaves little behind and starts at once.
+        let pairs = [
+            ("storePathRootDir", dir.path().to_str().unwrap()),
+            ("brokerName", BROKER),
+            ("mappedFileSizeCommitLog", "16777216"),
+            ("maxHashSlotNum", "1000"),
+            ("maxIndexNum", "4000"),
+            ("enableMixedMessageType", "true"),
+        ];
+        let (config, _) = BrokerConfig::from_pairs(pairs).unwrap();
+        let (broker, _) = Broker::open(BrokerOptions {
+            config: Arc::new(CurrentConfig::new(config)),
+            files: Arc::new(OsFiles),
+            clock: Arc::new(SystemClock),
+            name_servers: Arc::new(NoNameServers),
+            advertised: SocketAddr::from(([127, 0, 0, 1], 10911)),
+        })
+        .unwrap();
+        broker.run().unwrap();
+        let service = Arc::new(BrokerService::new(Arc::clone(&broker)));
+        let invoker = LocalInvoker::new(Arc::clone(&service), BROKER, 0);
+        let proxy = Proxy::new(Arc::new(invoker), ProxyConfig::default());
+        let options = ServerOptions {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
+            http2: Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await.unwrap())),
+            ..ServerOptions::default()
+        };
+        let server = Server::start(options, service).await.unwrap();
+        Node { dir, broker, proxy, server }
+    }
+
+    /// In the order of a real server.
+    pub async fn stop(self) -> TempDir {
+        self.server.stop_accepting();
+        self.broker.leave().await;
+        self.server.shutdown(GRACE).await;
+        self.proxy.shutdown();
+        self.broker.shutdown().await;
+        self.dir
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.server.local_addrs()[0]
+    }
+
+    /// A client of this id, on a connection of its own.
+    pub async fn client(&self, id: &str) -> Peer {
+        Clients::connect(self.address()).await.client(id)
+    }
+
+    /// What an operator would ask over the remoting protocol.
+    pub async fn operate(&self, request: Command) -> Command {
+        let answer = Client::new().call(&self.address().to_string(), request, PATIENCE).await.unwrap();
+        assert_eq!(answer.code, 0, "{:?}", answer.remark);
+        answer
+    }
+
+    /// A topic of four queues that takes messages of this type.
+    pub async fn topic(&self, name: &str, message_type: &str) {
+        let request = Command::request(request::UPDATE_AND_CREATE_TOPIC)
+            .with("topic", name)
+            .with("defaultTopic", "TBW102")
+            .with("readQueueNums", 4)
+            .with("writeQueueNums", 4)
+            .with("perm", 6)
+            .with("topicFilterType", "SINGLE_TAG")
+            .with("topicSysFlag", 0)
+            .with("order", false)
+            .with("attributes", format!("+message.type={message_type}"));
+        self.operate(request).await;
+    }
+}
