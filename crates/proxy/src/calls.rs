@@ -9,6 +9,7 @@ pub mod offsets;
 pub mod pull;
 pub mod query_assignment;
 pub mod query_route;
+pub mod recall;
 pub mod receive;
 pub mod send;
 pub mod sync_lite;

@@ -123,8 +123,8 @@ impl MessagingService for Service {
         answer!(self, request, calls::change_invisible::handle, ChangeInvisibleDurationResponse)
     }
 
-    async fn recall_message(&self, _: Request<RecallMessageRequest>) -> Answer<RecallMessageResponse> {
-        Err(Status::unimplemented("RecallMessage"))
+    async fn recall_message(&self, request: Request<RecallMessageRequest>) -> Answer<RecallMessageResponse> {
+        answer!(self, request, calls::recall::handle, RecallMessageResponse)
     }
 
     async fn sync_lite_subscription(

@@ -52,9 +52,13 @@ async fn ack(
 
 /// Clients try again for ever what fails for a while; a handle of a broker that isn't there is no such thing.
 pub fn check_broker(proxy: &Proxy, handle: &Handle<'_>) -> Result<()> {
-    let name = handle.broker();
+    check_broker_name(proxy, handle.broker(), Code::InvalidReceiptHandle)
+}
+
+/// Refused with the code if there is no such broker.
+pub fn check_broker_name(proxy: &Proxy, name: &str, code: Code) -> Result<()> {
     if proxy.invoker.brokers().iter().any(|broker| **broker == *name) {
         return Ok(());
     }
-    Err(Refusal { code: Code::InvalidReceiptHandle, ..no_broker(name) })
+    Err(Refusal { code, ..no_broker(name) })
 }
