@@ -49,7 +49,7 @@ fn extend(start: i32, text: &str) -> i32 {
     if text.is_ascii() {
         return extend_ascii(start, text.as_bytes());
     }
-    text.encode_utf16().fold(start, |hash, unit| step(hash, unit))
+    text.encode_utf16().fold(start, step)
 }
 
 fn step(hash: i32, unit: impl Into<i32>) -> i32 {

@@ -66,8 +66,11 @@ pub fn accepted_types(topic: &Topic) -> &'static [MessageType] {
     }
 }
 
+/// A fact, and since when it is known.
+type Known<T> = (Arc<T>, Instant);
+
 struct Kept<T> {
-    by_name: Mutex<HashMap<Box<str>, (Arc<T>, Instant), RandomState>>,
+    by_name: Mutex<HashMap<Box<str>, Known<T>, RandomState>>,
 }
 
 impl<T> Default for Kept<T> {

@@ -29,6 +29,7 @@ macro_rules! answer {
 type Listed<T> = tokio_stream::Iter<std::iter::Map<std::vec::IntoIter<T>, fn(T) -> Result<T, Status>>>;
 type Answer<T> = Result<Response<T>, Status>;
 
+#[allow(clippy::needless_update, reason = "some answers are nothing but their status")]
 #[async_trait]
 impl MessagingService for Service {
     type ReceiveMessageStream = calls::receive::Frames;

@@ -334,7 +334,7 @@ mod tests {
         check(&[], "ends");
         check(&[9], "version is 9");
         check(&[VERSION, ORDER_FORGOTTEN], "no queue");
-        check(&[&record(&[]).bytes()[..], &[77]].concat(), "77 is unknown");
+        check(&[record(&[]).bytes(), &[77]].concat(), "77 is unknown");
         let whole = record(&changes());
         for cut in [2, 5, 30, whole.bytes().len() - 4] {
             check(&whole.bytes()[..cut], "ends");
