@@ -6,6 +6,7 @@
 mod ledger;
 mod load;
 mod message;
+mod pop;
 mod state;
 mod transactions;
 

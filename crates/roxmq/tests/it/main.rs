@@ -6,7 +6,6 @@ mod bench;
 mod client;
 mod ipv6;
 mod kill;
-mod kill_pop;
 mod process;
 mod server;
 mod start;
