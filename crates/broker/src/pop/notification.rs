@@ -56,7 +56,8 @@ fn admit(broker: &Broker, connection: &Arc<Connection>, frame: &Frame<'_>) -> Re
     let header = NotificationHeader::decode(&frame.header.ext)?;
     admit::check_broker(&broker.config(), "peeking")?;
     let (topic, group) = admit::target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
-    let filter = admit::filter(header.expression_type.as_deref(), header.expression.as_deref())?;
+    let (kind, expression) = (header.expression_type.as_deref(), header.expression.as_deref());
+    let filter = admit::wanted(broker, &group, &topic, kind, expression)?;
     let born = if header.born_time == 0 { broker.clock.now() } else { Millis(header.born_time) };
     Ok(Notification {
         group,

@@ -138,6 +138,16 @@ async fn the_actual_retry_topic_if_that_is_wanted() {
     node.stop().await;
 }
 
+#[tokio::test]
+async fn an_expression_by_properties_if_that_is_allowed() {
+    let (node, _) = node_with(&[("enablePropertyFilter", "false")]).await;
+    send_all(&node, &["a"]).await;
+    let by_properties = change(pop("g", "T").with("expType", "SQL92"), "exp", "a > 1");
+    assert_code(&node.call(by_properties).await, response::SYSTEM_ERROR, &["SQL92", "enablePropertyFilter"]);
+    assert_eq!(texts(&node.call(change(pop("g", "T"), "exp", "*")).await), ["a"]);
+    node.stop().await;
+}
+
 /// Messages of a group that wants no second delivery were given again all the same.
 #[tokio::test]
 async fn after_its_last_attempt_a_message_is_a_dead_letter() {
