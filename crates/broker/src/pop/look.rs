@@ -3,6 +3,7 @@
 use super::PopRequest;
 use super::take::{TakeError, Taking};
 use crate::Broker;
+use crate::config::BrokerConfig;
 use crate::topics::Topic;
 use roxmq_protocol::names;
 use roxmq_protocol::receipt::ORDER_REVIVE_QUEUE;
@@ -76,28 +77,15 @@ pub(super) fn look(
     };
     let mut taking = Taking::new(broker, request, &config, mode, found);
     let retry_first = !request.order && chance.is_below(retry_chance);
-    let retry_topic = || {
-        let v2 = config.enable_retry_topic_v2;
-        let v1_now = v2 && config.retrieve_message_from_pop_retry_topic_v1 && chance.is_even();
-        broker.topics.get(&names::pop_retry_topic(
-            &topic.topic_name,
-            &request.group.group_name,
-            v2 && !v1_now,
-        ))
-    };
-    if retry_first && let Some(retry) = retry_topic() {
-        all_queues(&mut taking, &retry, QueueOrder::From(chance))?;
+    if retry_first {
+        retry_topics(&mut taking, broker, request, &config, chance)?;
     }
     match request.queue_id {
         Some(queue_id) => taking.queue(&topic.topic_name, queue_id)?,
         None => all_queues(&mut taking, &topic, order)?,
     }
-    if !retry_first
-        && !request.order
-        && !taking.is_full()
-        && let Some(retry) = retry_topic()
-    {
-        all_queues(&mut taking, &retry, QueueOrder::From(chance))?;
+    if !retry_first && !request.order && !taking.is_full() {
+        retry_topics(&mut taking, broker, request, &config, chance)?;
     }
     taking.finish()
 }
@@ -142,6 +130,26 @@ impl QueueOrder {
 fn all_queues(taking: &mut Taking<'_>, topic: &Topic, order: QueueOrder) -> Result<(), TakeError> {
     let queues = topic.read_queue_nums.max(0);
     (0..queues).try_for_each(|at| taking.queue(&topic.topic_name, order.queue(at, queues)))
+}
+
+/// What the group failed with: in the retry topic that is written to, and in the one that was under the other form of
+/// its name. Both are looked at, as either may be what woke the request; which is first changes.
+fn retry_topics(
+    taking: &mut Taking<'_>,
+    broker: &Broker,
+    request: &PopRequest,
+    config: &BrokerConfig,
+    chance: Chance,
+) -> Result<(), TakeError> {
+    let v2 = config.enable_retry_topic_v2;
+    let both = v2 && config.retrieve_message_from_pop_retry_topic_v1;
+    let first_v2 = v2 && !(both && chance.is_even());
+    let versions = [Some(first_v2), both.then_some(!first_v2)];
+    versions.into_iter().flatten().try_for_each(|v2| {
+        let (topic, group) = (&request.topic.topic_name, &request.group.group_name);
+        let retry = broker.topics.get(&names::pop_retry_topic(topic, group, v2));
+        retry.map_or(Ok(()), |retry| all_queues(taking, &retry, QueueOrder::From(chance)))
+    })
 }
 
 /// A number below 100 that takes every value once in 100 turns, in no order that a consumer would notice.
