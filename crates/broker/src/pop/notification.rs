@@ -107,7 +107,9 @@ impl Waiter for Notification {
         Looked::Answered { more: false }
     }
 
-    fn give_up(self: Box<Self>, _: &Broker, why: GaveUp) {
-        self.connection.respond(self.opaque, self.encoding, answer(false, why == GaveUp::Full));
+    /// A message that another was told of may still be there at the deadline.
+    fn give_up(self: Box<Self>, broker: &Broker, why: GaveUp) {
+        let has_messages = why == GaveUp::TimeUp && Availability::of(broker, &self).has_messages();
+        self.connection.respond(self.opaque, self.encoding, answer(has_messages, why == GaveUp::Full));
     }
 }

@@ -131,6 +131,21 @@ async fn nothing_is_told_at_the_deadline() {
     node.stop().await;
 }
 
+/// The other was told, popped nothing or gave it back: who waits on must not hear that there is nothing.
+#[tokio::test]
+async fn a_message_that_nobody_took_is_told_at_the_deadline() {
+    let node = node().await;
+    let [first, second] = peers(&node).await;
+    let told = first.start(notification(-1, 60_000));
+    node.notifications_wait(1).await;
+    let later = second.start(notification(-1, 1_000));
+    node.notifications_wait(2).await;
+    assert_code(&node.call(send("T", "x")).await, 0, &[]);
+    assert_notified(&told.await, true);
+    assert_notified(&later.await, true);
+    node.stop().await;
+}
+
 #[tokio::test]
 async fn what_comes_again_is_told_unless_it_is_in_order() {
     let node = node().await;
