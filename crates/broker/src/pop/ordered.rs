@@ -47,6 +47,7 @@ pub(super) fn acknowledge(
             // Where an operator has set the group to is where it goes on.
             let next = broker.resets.get(group, topic, id).map_or(next, |_| committed);
             record(broker, &mut turn, &queue, PopChange::Ordered { info, next })?;
+            broker.stats.acknowledged(&broker.stats.group(topic, group), 1);
         }
     }
     drop(turn);
