@@ -6,7 +6,7 @@ use super::{FIELDS_MAX, Header, HeaderError};
 use crate::command::Command;
 use crate::ext::ExtFields;
 use crate::language::Language;
-use scanner::{Broken, Value, object, value};
+use scanner::{Broken, Value, object, skip_blanks, value};
 
 /// Fills an empty header in.
 pub(super) fn decode<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Result<(), HeaderError> {
@@ -29,7 +29,7 @@ impl From<Broken> for Failure {
 
 fn read<'a>(text: &'a [u8], header: &mut Header<'a>) -> Result<&'a [u8], Failure> {
     object(text, |key, text| {
-        if key.bytes() == b"extFields" && text.starts_with(b"{") {
+        if key.bytes() == b"extFields" && skip_blanks(text).starts_with(b"{") {
             return ext_fields(text, &mut header.ext);
         }
         let (value, rest) = value(text)?;

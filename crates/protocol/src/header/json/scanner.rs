@@ -162,7 +162,7 @@ fn pass(byte: u8, text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-fn skip_blanks(text: &[u8]) -> &[u8] {
+pub(super) fn skip_blanks(text: &[u8]) -> &[u8] {
     let mut text = text;
     while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = text {
         text = rest;

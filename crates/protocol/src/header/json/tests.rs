@@ -41,6 +41,7 @@ fn fields_in_every_way_of_writing_them() {
         &[("a", "1"), ("b", "2"), ("c", "3"), ("d", "true"), ("h", "4")],
     );
     check(r#"{"extFields":{"a\u0062":"1","b":"2"}}"#, &[("ab", "1"), ("b", "2")]);
+    check(r#"{ "code": 1, "extFields": { "a": "1" }, "flag": 0 }"#, &[("a", "1")]);
     check(r#"{"extFields":{"":"","a":""}}"#, &[("", ""), ("a", "")]);
     check(r#"{"extFields":{"a":"1",}}"#, &[("a", "1")]);
     check(r#"{"extFields":{},"code":1}"#, &[]);
