@@ -12,6 +12,7 @@ use super::{STATE_TOPIC, StateError};
 use crate::groups::SubscriptionGroupConfig;
 use crate::pop::PopRecordError;
 use crate::replaced_file::FileError;
+use crate::timers;
 use crate::topics::topic_config;
 use roxmq_protocol::names;
 use roxmq_protocol::sys_flag::perm;
@@ -68,7 +69,7 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
         delays: position(&delays, end),
         orders: position(&orders, end),
         flight: if java_ran { end } else { position(&flight, end) },
-        timers: tables.timers.restore_checkpoint(files.timer_checkpoint()?, end),
+        timers: timer_position(files, store, tables)?,
     };
     if let Some(snapshot) = topics {
         snapshot.table.into_iter().for_each(|topic| tables.topics.restore(topic));
@@ -148,6 +149,15 @@ fn position<T>(snapshot: &Option<Snapshot<T>>, end: PhyOffset) -> PhyOffset {
         Some(snapshot) => snapshot.log_offset.unwrap_or(end),
         None => PhyOffset(0),
     }
+}
+
+/// The same for the timers. Without timer messages there is nothing to know of them.
+fn timer_position(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> Result<PhyOffset, FileError> {
+    let end = store.max_phy_offset();
+    let position = tables.timers.restore_checkpoint(files.timer_checkpoint()?, end);
+    let queue = store.queue(names::TIMER_TOPIC, timers::QUEUE);
+    let has_messages = queue.is_some_and(|queue| queue.min_offset() < queue.max_offset());
+    Ok(if has_messages { position } else { end })
 }
 
 /// Removes the queues of deleted topics that are still there: the deletion was cut short after its record.

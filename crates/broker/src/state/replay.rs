@@ -12,7 +12,7 @@ use crate::topics::TopicTable;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::json::{FromJson, JsonError};
 use roxmq_protocol::record::{Record, RecordError};
-use roxmq_store::{ConsumeQueue, PhyOffset, QueueId, QueueOffset, Store};
+use roxmq_store::{ConsumeQueue, PhyOffset, QueueEntry, QueueId, QueueOffset, Store};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -46,14 +46,12 @@ pub(super) struct Positions {
 
 impl Positions {
     fn first(&self) -> PhyOffset {
-        let of_pops = self.orders.min(self.flight);
-        self.topics
-            .min(self.groups)
-            .min(self.modes)
-            .min(self.offsets)
-            .min(self.delays)
-            .min(of_pops)
-            .min(self.timers)
+        self.topics.min(self.groups).min(self.modes).min(self.delays).min(self.timers).min(self.pops())
+    }
+
+    /// From where on some table lacks what records of messages in flight say.
+    fn pops(&self) -> PhyOffset {
+        self.orders.min(self.flight).min(self.offsets)
     }
 }
 
@@ -89,7 +87,11 @@ pub(super) fn replay(store: &Store, tables: Tables<'_>, from: &Positions) -> Res
         if entries.is_empty() {
             return Ok(made);
         }
-        for entry in entries.iter().filter(|entry| [change_tag, pop_tag].contains(&entry.tags_code)) {
+        // Of what is in flight there are many records; those that no table lacks are not read.
+        let is_lacked = |entry: &&QueueEntry| {
+            entry.tags_code == change_tag || (entry.tags_code == pop_tag && entry.phy_offset >= from.pops())
+        };
+        for entry in entries.iter().filter(is_lacked) {
             let Some(bytes) = store.record(entry.phy_offset)? else {
                 // Retention took it since the entry was read.
                 continue;

@@ -24,6 +24,10 @@ const METRICS_INTERVAL_MS: i64 = 10_000;
 /// How often the timer log is looked through for files that nobody needs.
 const CLEANING_INTERVAL_MS: i64 = 30_000;
 
+/// How far the log may grow before the checkpoint is taken anew although nothing else has changed: the next start reads
+/// the state log from there.
+const LOG_BEHIND_MAX: i64 = 64 << 20;
+
 pub(super) struct Engine<'a> {
     pub(super) broker: &'a Broker,
     pub(super) timers: &'a Timers,
@@ -46,6 +50,7 @@ pub(super) struct Engine<'a> {
     checkpoint_count: i64,
     saved_at: Millis,
     metrics_saved: (Millis, i64),
+    checkpoint_log_offset: PhyOffset,
     cleaned_at: Millis,
     failing: bool,
     save_failing: bool,
@@ -90,6 +95,7 @@ impl<'a> Engine<'a> {
             saved_at: Millis(0),
             metrics_saved: (Millis(0), 0),
             cleaned_at: Millis(0),
+            checkpoint_log_offset: PhyOffset(0),
             failing: false,
             save_failing: false,
             unfinished: true,
@@ -187,6 +193,8 @@ impl<'a> Engine<'a> {
 
     fn save(&mut self) -> io::Result<()> {
         if self.unfinished {
+        let log_behind = self.broker.store.max_phy_offset().0 - self.checkpoint_log_offset.0;
+        self.unsaved |= log_behind > LOG_BEHIND_MAX;
             return Ok(());
         }
         if self.checkpoint.is_none() && self.unsaved {
@@ -225,6 +233,7 @@ impl<'a> Engine<'a> {
         })
     }
 
+        self.checkpoint_log_offset = log_offset;
     fn clean(&mut self, now: Millis) {
         let (saved_at, version) = self.metrics_saved;
         let changed = self.timers.metrics.version().counter;
