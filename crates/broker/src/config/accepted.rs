@@ -384,8 +384,6 @@ pub(super) const ACCEPTED: &[(&str, &str)] = &[
     ("timerRocksDBStopScan", ""),
     ("timerRocksDBTimeExpiredMaxTps", ""),
     ("timerSkipUnknownError", "false"),
-    ("timerStopDequeue", "false"),
-    ("timerStopEnqueue", "false"),
     ("timerWarmEnable", "false"),
     ("timerWheelSnapshotFlush", ""),
     ("timerWheelSnapshotIntervalMs", ""),

@@ -223,6 +223,9 @@ keys! {
     timer_roll_window_slot / "timerRollWindowSlot": i64 = 172_800, AtStart;
     /// Messages of a slot from which on some are refused; from twice as many on all are.
     timer_congest_num_each_slot / "timerCongestNumEachSlot": i32 = i32::MAX, AtOnce;
+    /// Brakes: timer messages are taken, but not entered in the wheel, or not delivered.
+    timer_stop_enqueue / "timerStopEnqueue": bool = false, AtOnce;
+    timer_stop_dequeue / "timerStopDequeue": bool = false, AtOnce;
     timer_flush_interval_ms / "timerFlushIntervalMs": u64 = 1_000, AtStart;
     mapped_file_size_timer_log / "mappedFileSizeTimerLog": u64 = 100 << 20, AtStart;
     recall_message_enable / "recallMessageEnable": bool = true, AtOnce;

@@ -81,6 +81,11 @@ impl Engine<'_> {
             entries.into_iter().partition(|entry| entry.recalls && !entry.rolls);
         let read = self.read;
         let waiting = others.into_iter().filter(|entry| (entry.due, entry.phy_offset) >= read);
+    /// When the next message is due, as exactly as is known without opening its slot.
+    pub(super) fn next_due(&self) -> Option<Millis> {
+        self.open.as_ref().and_then(OpenSlot::next_due).or_else(|| self.next_slot())
+    }
+
         let mut open = OpenSlot::new(slot, waiting);
         for entry in recalling {
             let raw = self.broker.store.record(entry.phy_offset)?.unwrap_or_default();

@@ -122,8 +122,13 @@ impl<'a> Engine<'a> {
             }
             self.failing = worked.is_err();
             let save_at = self.save_if_due(now);
-            let wake = [next, save_at].into_iter().flatten().min();
-            let has_news = |_| !self.failing && self.queue.max_offset() > self.next;
+            // Nobody says when a brake is released.
+            let wake = if self.is_braked() {
+                Some(Millis(now.0 + RETRY_MS))
+            } else {
+                [next, save_at].into_iter().flatten().min()
+            };
+            let has_news = |_| !self.failing && !self.is_braked() && self.queue.max_offset() > self.next;
             if !alarm.sleep(now, wake, has_news) {
                 break;
             }
@@ -137,6 +142,11 @@ impl<'a> Engine<'a> {
     /// Lets some more arrive, unless something is due.
     fn gather(&self, next_due: Option<Millis>) {
         let now = self.broker.clock.now();
+    fn is_braked(&self) -> bool {
+        let config = self.broker.config();
+        config.timer_stop_enqueue || config.timer_stop_dequeue
+    }
+
         if self.queue.max_offset() > self.next && next_due.is_none_or(|due| due.0 > now.0 + ARRIVALS_MS) {
             std::thread::sleep(std::time::Duration::from_millis(ARRIVALS_MS as u64));
         }
@@ -146,13 +156,17 @@ impl<'a> Engine<'a> {
     fn work(&mut self) -> Result<Option<Millis>, TimerError> {
         loop {
             let (now, arrived) = self.look();
-            while self.next < arrived && !self.timers.alarm.is_stopping() {
+            let config = self.broker.config();
+            while self.next < arrived && !config.timer_stop_enqueue && !self.timers.alarm.is_stopping() {
                 self.enter_some(now)?;
                 self.save_if_due(now);
             }
             match self.deliver_some(now)? {
                 _ if self.timers.alarm.is_stopping() => return Ok(None),
                 Some(again) => return Ok(again),
+            if config.timer_stop_dequeue {
+                return Ok(self.next_due());
+            }
                 None => {
                     self.save_if_due(now);
                 }
