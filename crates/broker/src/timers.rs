@@ -29,6 +29,7 @@ mod metrics;
 mod open_slot;
 mod progress;
 mod recall;
+mod resume;
 mod start;
 mod timing;
 

@@ -12,7 +12,7 @@ use crate::topics::Topic;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::{PROPERTIES_BYTES_MAX, Properties, name, rewrite};
 use roxmq_protocol::record::{Record, RecordError, TooLong};
-use roxmq_store::timer::{TimerEntry, slot_at, slot_before};
+use roxmq_store::timer::{TimerEntry, slot_before};
 use roxmq_store::{AppendBatch, AppendError, Millis, PhyOffset, QueueId};
 use std::sync::Arc;
 
@@ -37,6 +37,13 @@ impl Engine<'_> {
     /// when to look again, if anything waits.
     pub(super) fn deliver_some(&mut self, now: Millis) -> Result<Option<Option<Millis>>, TimerError> {
         let Some(open) = &self.open else {
+            if self.has_rolled && self.broker.store.acknowledges_late() {
+                // What has rolled is in the next slot, or takes one of its messages back; to be entered it has to be
+                // visible.
+                self.broker.store.flush()?;
+                self.has_rolled = false;
+                return Ok(None);
+            }
             return match self.next_slot() {
                 Some(slot) if slot <= now => self.open_slot(slot).map(|()| None),
                 later => Ok(Some(later)),
@@ -74,6 +81,11 @@ impl Engine<'_> {
         self.timers.files.lock().as_ref().and_then(|files| files.next_slot(from))
     }
 
+    /// When the next message is due, as exactly as is known without opening its slot.
+    pub(super) fn next_due(&self) -> Option<Millis> {
+        self.open.as_ref().and_then(OpenSlot::next_due).or_else(|| self.next_slot())
+    }
+
     fn open_slot(&mut self, slot: Millis) -> Result<(), TimerError> {
         let entries = self.with_files(|files| files.entries(slot))?;
         self.read = self.read.max((Millis(slot.0 + 1), PhyOffset(0)));
@@ -81,11 +93,6 @@ impl Engine<'_> {
             entries.into_iter().partition(|entry| entry.recalls && !entry.rolls);
         let read = self.read;
         let waiting = others.into_iter().filter(|entry| (entry.due, entry.phy_offset) >= read);
-    /// When the next message is due, as exactly as is known without opening its slot.
-    pub(super) fn next_due(&self) -> Option<Millis> {
-        self.open.as_ref().and_then(OpenSlot::next_due).or_else(|| self.next_slot())
-    }
-
         let mut open = OpenSlot::new(slot, waiting);
         for entry in recalling {
             let raw = self.broker.store.record(entry.phy_offset)?.unwrap_or_default();
@@ -141,7 +148,7 @@ impl Engine<'_> {
     }
 
     /// Delivers messages with one append. Those that can't be delivered, or were taken back, are left out.
-    fn deliver(
+    pub(super) fn deliver(
         &mut self,
         entries: &[TimerEntry],
         progress: TimerProgress,
@@ -219,6 +226,7 @@ impl Engine<'_> {
             let topic = &messages.remove(unfit).topic.topic_name;
             tracing::warn!(topic, "a timer message has no room in the log and is not delivered");
         }
+        self.has_rolled |= messages.iter().any(|message| message.topic.topic_name == names::TIMER_TOPIC);
         self.noted = progress;
         self.broker.timer_table.set(progress);
         self.unsaved = true;
@@ -244,50 +252,6 @@ impl Engine<'_> {
         let batch = &mut self.batch;
         Ok(messages.iter().position(|message| message.push(self.broker, batch).is_err()))
     }
-
-    /// Delivers what the process was delivering when it was killed and the log didn't take.
-    pub(super) fn finish_batch(&mut self) -> Result<(), TimerError> {
-        let Some((mut at, note)) = self.broker.timer_table.found().last_note else { return Ok(()) };
-        let mut missing = &note.delivered[..];
-        while let [first, rest @ ..] = missing {
-            let origin = self.broker.store.record(PhyOffset(*first))?;
-            match self.broker.store.record_after(at)? {
-                Some((next, raw)) if is_delivery_of(origin.as_deref(), &raw) => (at, missing) = (next, rest),
-                _ => break,
-            }
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let now = self.broker.clock.now();
-        let entries: Vec<_> = missing.iter().map(|phy_offset| PhyOffset(*phy_offset)).collect();
-        let entries = entries.into_iter().map(|phy_offset| self.entry_again(phy_offset, now));
-        let entries = entries.collect::<std::io::Result<Vec<_>>>()?;
-        tracing::info!(
-            messages = entries.len(),
-            "timer messages are delivered whose delivery a crash cut short"
-        );
-        self.deliver(&entries, note.progress, false, now)
-    }
-
-    /// The entry of a message that was about to be delivered.
-    fn entry_again(&self, phy_offset: PhyOffset, now: Millis) -> std::io::Result<TimerEntry> {
-        let raw = self.broker.store.record(phy_offset)?.unwrap_or_default();
-        let record = Record::decode(&raw).ok();
-        let slot = record.as_ref().and_then(slot_of).unwrap_or_default();
-        let stored = record.map_or(now, |record| Millis(record.store_timestamp));
-        Ok(TimerEntry {
-            slot,
-            due: slot,
-            written: slot_at(stored, self.precision_ms),
-            phy_offset,
-            record_bytes: raw.len() as i32,
-            topic_hash: 0,
-            // Whatever was on its way before its time was on its way to the wheel again.
-            rolls: slot >= now,
-            recalls: false,
-        })
-    }
 }
 
 impl Outgoing {
@@ -312,7 +276,7 @@ enum UnfitError {
 }
 
 /// The moment that a message of the timer topic waits for.
-fn slot_of(record: &Record<'_>) -> Option<Millis> {
+pub(super) fn slot_of(record: &Record<'_>) -> Option<Millis> {
     record.properties.get(name::TIMER_OUT_MS)?.parse().ok().map(Millis)
 }
 
@@ -340,17 +304,4 @@ fn properties_of(record: &Record<'_>, rolls: bool, enqueued: i64, now: Millis) -
     let mut properties = Vec::with_capacity(own.len() + 96);
     rewrite(own, &mut properties, if rolls { &changes } else { &changes[..2] });
     if properties.len() > PROPERTIES_BYTES_MAX { own.to_vec() } else { properties }
-}
-
-/// Whether a record is what became of a message that waited.
-fn is_delivery_of(origin: Option<&[u8]>, raw: &[u8]) -> bool {
-    let (Some(Ok(origin)), Ok(record)) = (origin.map(Record::decode), Record::decode(raw)) else {
-        return false;
-    };
-    let key = |record: &Record<'_>| record.properties.get(name::UNIQ_KEY).map(str::to_owned);
-    let goes_to = |topic| record.topic == names::TIMER_TOPIC || Some(record.topic) == topic;
-    goes_to(origin.properties.get(name::REAL_TOPIC))
-        && key(&record) == key(&origin)
-        && record.born_timestamp == origin.born_timestamp
-        && record.body == origin.body
 }

@@ -40,6 +40,8 @@ pub(super) struct Engine<'a> {
     /// What the last note says.
     pub(super) noted: TimerProgress,
     pub(super) open: Option<OpenSlot>,
+    /// Messages were stored anew that may not be visible yet.
+    pub(super) has_rolled: bool,
     pub(super) batch: AppendBatch,
     pub(super) raw: Vec<u8>,
     /// The files or the progress have changed since the checkpoint was taken.
@@ -48,9 +50,9 @@ pub(super) struct Engine<'a> {
     checkpoint: Option<TimerCheckpoint>,
     checkpoint_path: PathBuf,
     checkpoint_count: i64,
+    checkpoint_log_offset: PhyOffset,
     saved_at: Millis,
     metrics_saved: (Millis, i64),
-    checkpoint_log_offset: PhyOffset,
     cleaned_at: Millis,
     failing: bool,
     save_failing: bool,
@@ -86,16 +88,17 @@ impl<'a> Engine<'a> {
             read: noted.next(),
             noted,
             open: None,
+            has_rolled: false,
             batch: AppendBatch::new(),
             raw: Vec::new(),
             unsaved: true,
             checkpoint: None,
             checkpoint_path: checkpoint_path(&config.store_root()),
             checkpoint_count: checkpoint.counter,
+            checkpoint_log_offset: PhyOffset(0),
             saved_at: Millis(0),
             metrics_saved: (Millis(0), 0),
             cleaned_at: Millis(0),
-            checkpoint_log_offset: PhyOffset(0),
             failing: false,
             save_failing: false,
             unfinished: true,
@@ -139,14 +142,14 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Lets some more arrive, unless something is due.
-    fn gather(&self, next_due: Option<Millis>) {
-        let now = self.broker.clock.now();
     fn is_braked(&self) -> bool {
         let config = self.broker.config();
         config.timer_stop_enqueue || config.timer_stop_dequeue
     }
 
+    /// Lets some more arrive, unless something is due.
+    fn gather(&self, next_due: Option<Millis>) {
+        let now = self.broker.clock.now();
         if self.queue.max_offset() > self.next && next_due.is_none_or(|due| due.0 > now.0 + ARRIVALS_MS) {
             std::thread::sleep(std::time::Duration::from_millis(ARRIVALS_MS as u64));
         }
@@ -161,12 +164,12 @@ impl<'a> Engine<'a> {
                 self.enter_some(now)?;
                 self.save_if_due(now);
             }
-            match self.deliver_some(now)? {
-                _ if self.timers.alarm.is_stopping() => return Ok(None),
-                Some(again) => return Ok(again),
             if config.timer_stop_dequeue {
                 return Ok(self.next_due());
             }
+            match self.deliver_some(now)? {
+                _ if self.timers.alarm.is_stopping() => return Ok(None),
+                Some(again) => return Ok(again),
                 None => {
                     self.save_if_due(now);
                 }
@@ -190,6 +193,8 @@ impl<'a> Engine<'a> {
     fn save_if_due(&mut self, now: Millis) -> Option<Millis> {
         let interval = self.broker.config().timer_flush_interval_ms as i64;
         let is_crowded = self.timers.files.lock().as_ref().is_some_and(TimerFiles::is_crowded);
+        let log_behind = self.broker.store.max_phy_offset().0 - self.checkpoint_log_offset.0;
+        self.unsaved |= log_behind > LOG_BEHIND_MAX;
         let is_early = (0..interval).contains(&(now.0 - self.saved_at.0));
         if (self.unsaved || self.checkpoint.is_some()) && (is_crowded || !is_early) {
             self.saved_at = now;
@@ -207,8 +212,6 @@ impl<'a> Engine<'a> {
 
     fn save(&mut self) -> io::Result<()> {
         if self.unfinished {
-        let log_behind = self.broker.store.max_phy_offset().0 - self.checkpoint_log_offset.0;
-        self.unsaved |= log_behind > LOG_BEHIND_MAX;
             return Ok(());
         }
         if self.checkpoint.is_none() && self.unsaved {
@@ -230,6 +233,7 @@ impl<'a> Engine<'a> {
         let log_offset = self.broker.store.max_phy_offset();
         let log_flushed = self.with_files(TimerFiles::flush)?;
         self.checkpoint_count += 1;
+        self.checkpoint_log_offset = log_offset;
         Ok(TimerCheckpoint {
             read_time: slot_before(self.read.0, self.precision_ms),
             log_flushed,
@@ -247,7 +251,6 @@ impl<'a> Engine<'a> {
         })
     }
 
-        self.checkpoint_log_offset = log_offset;
     fn clean(&mut self, now: Millis) {
         let (saved_at, version) = self.metrics_saved;
         let changed = self.timers.metrics.version().counter;

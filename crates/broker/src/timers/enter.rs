@@ -1,5 +1,6 @@
 //! Enters the messages of the timer queue in the wheel, in the order of the queue.
 
+use super::deliver::slot_of;
 use super::engine::{Engine, TimerError};
 use super::open_slot::recall_key;
 use super::progress::TimerProgress;
@@ -31,13 +32,13 @@ enum Entry {
 impl Engine<'_> {
     /// Enters the next messages of the queue.
     pub(super) fn enter_some(&mut self, now: Millis) -> Result<(), TimerError> {
-        self.move_on(now);
         let mut raw = std::mem::take(&mut self.raw);
         raw.clear();
         let read =
             self.broker.store.read(&self.queue, self.next, LIMITS, &NoFilter, ReadMode::Blocking, &mut raw);
         // What can't be read is passed over, so that it doesn't hold up all others.
         let behind = read?.next_offset.max(QueueOffset(self.next.0 + 1));
+        self.move_on(&raw, now);
         let entered = self.enter(&raw, behind, now);
         self.raw = raw;
         entered?;
@@ -47,10 +48,14 @@ impl Engine<'_> {
     }
 
     /// Times without messages need no looking at any more. Otherwise the wheel would have to tell the moments of today
-    /// from those of a fortnight ago.
-    fn move_on(&mut self, now: Millis) {
+    /// from those of a fortnight ago. But what was due between the time when the next messages were stored and now, or
+    /// has rolled for too long, goes through the wheel, where what takes it back finds it.
+    fn move_on(&mut self, next_messages: &[u8], now: Millis) {
         if self.open.is_none() && self.next_slot().is_none_or(|slot| slot > now) {
-            let on = slot_at(now, self.precision_ms);
+            let records = Records::new(next_messages).map_while(Result::ok);
+            let times = records.flat_map(|record| [Some(Millis(record.store_timestamp)), slot_of(&record)]);
+            let until = times.flatten().fold(now, Millis::min);
+            let on = slot_at(until, self.precision_ms);
             self.read = self.read.max((Millis(on.0 + 1), PhyOffset(0)));
         }
     }

@@ -86,6 +86,12 @@ impl Timers {
         self.node.call(request).await
     }
 
+    async fn configure(&self, setting: &str) {
+        let request = Command::request(request::UPDATE_BROKER_CONFIG).body(setting.to_owned());
+        assert_code(&self.node.call(request).await, response::SUCCESS, &[]);
+        self.node.clock_was_set();
+    }
+
     async fn restart_after(self, change: impl FnOnce(&std::path::Path)) -> Timers {
         Timers { node: self.node.restart_after(change).await, clock: self.clock }
     }
@@ -270,6 +276,36 @@ async fn what_waits_longer_than_the_wheel_reaches_is_stored_anew_and_can_be_take
     assert_eq!(timers.texts().await, ["5", "12", "25", "45"]);
     let last = timers.node.all("T", 0).await.remove(3);
     assert!(last.property("TIMER_ROLL_TIMES").is_some_and(|times| times.parse::<u32>().unwrap() >= 3));
+    timers.node.stop().await;
+}
+
+/// Whatever kept the broker from entering them: a message that was taken back in time doesn't come.
+#[tokio::test]
+async fn what_was_due_before_it_was_entered_comes_unless_it_was_taken_back() {
+    let timers = Timers::start(&[("timerStopEnqueue", "true")]).await;
+    let sent = handle(&timers.send(&[("TIMER_DELAY_MS", "700"), ("UNIQ_KEY", "7F01")], "recalled").await);
+    timers.send(&[("TIMER_DELAY_MS", "700"), ("UNIQ_KEY", "7F02")], "kept").await;
+    assert_code(&timers.recall("T", &sent).await, response::SUCCESS, &[]);
+    timers.set(5_000);
+    timers.runtime("timerOffsetBehind", "3").await;
+    timers.configure("timerStopEnqueue=false").await;
+    assert_eq!(timers.delivered(1).await, ["kept"]);
+    timers.pending(0).await;
+    assert_eq!(timers.texts().await, ["kept"]);
+    timers.node.stop().await;
+}
+
+#[tokio::test]
+async fn delivery_can_be_held_up() {
+    let timers = Timers::start(&[("timerStopDequeue", "true")]).await;
+    timers.send(&[("TIMER_DELAY_MS", "700")], "x").await;
+    timers.pending(1).await;
+    timers.set(5_000);
+    timers.runtime("timerReadBehind", "5").await;
+    assert!(timers.texts().await.is_empty());
+    timers.configure("timerStopDequeue=false").await;
+    assert_eq!(timers.delivered(1).await, ["x"]);
+    timers.pending(0).await;
     timers.node.stop().await;
 }
 
