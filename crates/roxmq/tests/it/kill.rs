@@ -3,11 +3,13 @@
 //! A killed process leaves the page cache alive, so this is about the process: what a power failure leaves is tested
 //! in the store's own crash tests. A run is repeated with the seed that a failed one prints.
 
+mod delivered;
 mod ledger;
 mod load;
 mod message;
 mod pop;
 mod state;
+mod timers;
 mod transactions;
 
 use crate::client::{Peer, create_topic};

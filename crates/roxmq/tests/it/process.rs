@@ -7,10 +7,14 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// What anything is waited for. Longer than any test takes, so that a hang fails and a slow machine doesn't.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub fn now_ms() -> i64 {
+    UNIX_EPOCH.elapsed().unwrap().as_millis() as i64
+}
 
 pub struct Process {
     child: Child,

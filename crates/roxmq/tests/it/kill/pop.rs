@@ -5,7 +5,7 @@
 //! everything that was sent was acknowledged. A run is repeated with the seed that a failed one prints.
 
 use crate::client::{Peer, create_topic, number, send};
-use crate::process::PATIENCE;
+use crate::process::{PATIENCE, now_ms};
 use crate::server::Server;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -157,10 +157,6 @@ impl Books {
         }
         taken
     }
-}
-
-fn now_ms() -> i64 {
-    std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64
 }
 
 fn pop() -> Command {

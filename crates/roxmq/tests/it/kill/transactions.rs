@@ -6,15 +6,14 @@
 //! - A rollback, and a half message without an answer: the message is never there.
 //! - An acknowledged half message that nobody has decided on: it can still be committed at the end.
 
-use crate::client::{Peer, create_topic, number, properties, pull, send};
+use super::delivered::delivered;
+use crate::client::{Peer, create_topic, number, properties, send};
 use crate::process::PATIENCE;
 use crate::server::{Server, check_store};
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::message_id::OffsetMessageId;
-use roxmq_protocol::record::Records;
 use roxmq_protocol::sys_flag::{TRANSACTION_COMMIT, TRANSACTION_ROLLBACK};
-use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -23,7 +22,6 @@ use tempfile::TempDir;
 const ROUNDS: u32 = 20;
 const PRODUCERS: u32 = 4;
 const TOPIC: &str = "Decided";
-const PULL_MESSAGES: i32 = 512;
 /// Nobody is asked, so that what is undecided stays so.
 const NO_CHECKS: &str = "transactionTimeOut=86400000";
 
@@ -184,37 +182,17 @@ fn end(transaction: &Transaction) -> Command {
 /// Holds every transaction against what is delivered; gives how many messages that are.
 #[track_caller]
 fn verify(producers: &[Producer], peer: &mut Peer) -> usize {
-    let delivered = delivered(peer);
+    let delivered = delivered(TOPIC, peer);
     for producer in producers {
         for (sequence, transaction) in producer.transactions.iter().enumerate() {
             let body = producer.body(sequence);
             let may =
                 transaction.wanted != Wanted::Rollback && transaction.half.is_some() && transaction.asked;
             let must = may && transaction.answered;
-            let is = delivered.contains(&body);
+            let is = delivered.contains_key(&body);
             assert!(may || !is, "{body} was delivered: {transaction:?}");
             assert!(is || !must, "{body} is lost: {transaction:?}");
         }
     }
     delivered.len()
-}
-
-#[track_caller]
-fn delivered(peer: &mut Peer) -> HashSet<String> {
-    let mut bodies = BTreeMap::new();
-    let mut next = 0;
-    loop {
-        let answer = peer.call(pull(TOPIC, 0, next, PULL_MESSAGES));
-        let before = next;
-        for record in Records::new(&answer.body) {
-            let record = record.unwrap();
-            let body = String::from_utf8(record.body.to_vec()).unwrap();
-            let other = bodies.insert(body.clone(), record.queue_offset);
-            assert_eq!(other, None, "{body} is there twice, the second time at {}", record.queue_offset);
-            next = record.queue_offset + 1;
-        }
-        if next == before {
-            return bodies.into_keys().collect();
-        }
-    }
 }

@@ -1,0 +1,28 @@
+//! What a queue has, read from its beginning.
+
+use crate::client::{Peer, pull};
+use roxmq_protocol::record::Records;
+use std::collections::HashMap;
+
+const PULL_MESSAGES: i32 = 512;
+
+/// When the message of each body was stored in the topic's first queue. None may be there twice.
+#[track_caller]
+pub fn delivered(topic: &str, peer: &mut Peer) -> HashMap<String, i64> {
+    let mut stored = HashMap::new();
+    let mut next = 0;
+    loop {
+        let answer = peer.call(pull(topic, 0, next, PULL_MESSAGES));
+        let before = next;
+        for record in Records::new(&answer.body) {
+            let record = record.unwrap();
+            let body = String::from_utf8(record.body.to_vec()).unwrap();
+            let other = stored.insert(body.clone(), record.store_timestamp);
+            assert_eq!(other, None, "{body} is there twice, the second time at {}", record.queue_offset);
+            next = record.queue_offset + 1;
+        }
+        if next == before {
+            return stored;
+        }
+    }
+}
