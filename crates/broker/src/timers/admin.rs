@@ -11,12 +11,13 @@ use roxmq_store::QueueOffset;
 use roxmq_store::timer::{TimerCheckpoint, checkpoint_path};
 use std::sync::atomic::Ordering;
 
-/// The checkpoint as it is on the disk.
+/// The checkpoint as it is on the disk, but for the field that tells another broker how far this one is.
 pub(crate) fn checkpoint(broker: &Broker, _: &Command) -> Result<Command, Refusal> {
     let path = checkpoint_path(&broker.config().store_root());
     let checkpoint = TimerCheckpoint::read(&*broker.files, &path)?;
-    let checkpoint =
+    let mut checkpoint =
         checkpoint.ok_or_else(|| Refusal::failed("The checkpoint is null (timerWheelEnable)"))?;
+    checkpoint.master_queue_offset = checkpoint.queue_offset;
     Ok(Command::response(response::SUCCESS).body(checkpoint.encode_shared().to_vec()))
 }
 

@@ -7,7 +7,7 @@ use crate::Broker;
 use crate::state::StateError;
 use roxmq_protocol::names;
 use roxmq_store::timer::{
-    OwnCheckpoint, TimerCheckpoint, TimerEntry, TimerFiles, checkpoint_path, slot_before,
+    AS_THE_LOG_SAYS, OwnCheckpoint, TimerCheckpoint, TimerEntry, TimerFiles, checkpoint_path, slot_before,
 };
 use roxmq_store::{AppendBatch, AppendError, ConsumeQueue, Millis, PhyOffset, QueueOffset};
 use std::io;
@@ -238,7 +238,7 @@ impl<'a> Engine<'a> {
             read_time: slot_before(self.read.0, self.precision_ms),
             log_flushed,
             queue_offset: self.next,
-            master_queue_offset: self.next,
+            master_queue_offset: AS_THE_LOG_SAYS,
             state_version: 0,
             timestamp: self.broker.clock.now(),
             counter: self.checkpoint_count,

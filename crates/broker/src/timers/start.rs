@@ -13,8 +13,8 @@ use roxmq_protocol::names;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
 use roxmq_store::timer::{
-    Known, OwnCheckpoint, TimerCheckpoint, TimerFiles, TimerOptions, TimerRecovery, WHEEL_SLOTS,
-    checkpoint_path, slot_before,
+    AS_THE_LOG_SAYS, Known, OwnCheckpoint, TimerCheckpoint, TimerFiles, TimerOptions, TimerRecovery,
+    WHEEL_SLOTS, checkpoint_path, slot_before,
 };
 use roxmq_store::{OpenError, PhyOffset, QueueOffset, Store};
 use std::io;
@@ -108,7 +108,7 @@ fn checkpoint(
         read_time: slot_before(found.progress.due, precision_ms),
         log_flushed,
         queue_offset: next,
-        master_queue_offset: next,
+        master_queue_offset: AS_THE_LOG_SAYS,
         state_version: before.state_version,
         timestamp: parts.clock.now(),
         counter: before.counter + 1,

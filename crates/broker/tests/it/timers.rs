@@ -447,7 +447,10 @@ async fn operators_and_other_brokers_are_told_how_far_they_are() {
         timers.node.clock_was_set();
     }
     timers.runtime("timerReadBehind", "0").await;
-    timers.node.stop().await;
+    let dir = timers.node.stop().await;
+    // In the file it would keep a Java server from going on behind the timer log's last unit.
+    let file = std::fs::read(dir.path().join("config/timercheck")).unwrap();
+    assert_eq!(file[24..32], i64::MAX.to_be_bytes());
 }
 
 #[tokio::test]

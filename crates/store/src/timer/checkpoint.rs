@@ -14,6 +14,9 @@ const FILE_BYTES: usize = 4096;
 pub const CHECKPOINT_BYTES: usize = 56;
 const OWN_FIELDS: usize = 5;
 const ALL_BYTES: usize = CHECKPOINT_BYTES + OWN_FIELDS * 8;
+/// Leaves it to the timer log where the Java server goes on. The file is older than the log after a kill, and what the
+/// file doesn't know of would be entered, and delivered, twice.
+pub const AS_THE_LOG_SAYS: QueueOffset = QueueOffset(i64::MAX);
 const OWN_MAGIC: i64 = i64::from_be_bytes(*b"ROXMQTC1");
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +27,7 @@ pub struct TimerCheckpoint {
     pub log_flushed: i64,
     /// Messages of the timer queue before this one have their units.
     pub queue_offset: QueueOffset,
+    /// Where the Java server goes on at the latest. Below this it goes by the last unit of the timer log.
     pub master_queue_offset: QueueOffset,
     pub state_version: i64,
     pub timestamp: Millis,

@@ -15,7 +15,7 @@ mod slot;
 mod unit;
 mod wheel;
 
-pub use checkpoint::{CHECKPOINT_BYTES, OwnCheckpoint, TimerCheckpoint, checkpoint_path};
+pub use checkpoint::{AS_THE_LOG_SAYS, CHECKPOINT_BYTES, OwnCheckpoint, TimerCheckpoint, checkpoint_path};
 pub use recovery::{Known, TimerRecovery};
 pub use slot::{slot_at, slot_before};
 pub use wheel::WHEEL_SLOTS;
