@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Proves that a store changes hands: one written by Java RocketMQ 5.5.0 is served by RoxMQ and the other way round,
 # after a clean stop and after kill -9, with the same messages, offsets, groups and topics; then the second server
-# goes on with it and hands it back.
+# goes on with it and hands it back. What is under way at the change comes on the other server: delayed and timer
+# messages, undecided transactions, and messages that were popped and not acknowledged.
 #
 #   store_both_ways.sh [WRITER:READER:STOP...]     java or roxmq, clean or kill; all four ways by default
+#
+# The ways run side by side, as most of their time is waiting.
 #
 # Both servers run on configuration files with the same file sizes, on free loopback ports. The judge's folder with
 # the Java server is JUDGE_DIR (beside the checkout by default), the binary is ROXMQ (target/release/roxmq).
@@ -16,13 +19,12 @@ ROXMQ="${ROXMQ:-$(cd .. && pwd)/target/release/roxmq}"
 CLUSTER=TripCluster
 BROKER=trip-broker
 WORK="$(mktemp -d)"
-PIDS=()    # of the servers that run: name server first
+PIDS=()    # of the servers of one way that run: name server first
 
 fail() { echo "store_both_ways: $WAY: $*"; exit 1; }
 
 finish() {
   local status=$?
-  stop_servers kill
   if [ "$status" -eq 0 ]; then rm -rf "$WORK"; else echo "store_both_ways: its files are in $WORK"; fi
 }
 trap finish EXIT
@@ -31,11 +33,11 @@ trap finish EXIT
 
 listens() { (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 
-# A broker takes three ports around its own.
-pick_ports() {
+# A broker takes three ports around its own. Ways that run side by side pick from ranges of their own.
+pick_ports() { # number of the way
   local tries
   for tries in $(seq 50); do
-    BROKER_PORT=$((20000 + RANDOM % 30000))
+    BROKER_PORT=$((20000 + $1 * 3000 + RANDOM % 2900))
     NAMESRV_PORT=$((BROKER_PORT + 10))
     GRPC_PORT=$((BROKER_PORT + 20))
     local port free=yes
@@ -66,6 +68,7 @@ flushDiskType=ASYNC_FLUSH
 transactionTimeOut=3000
 transactionCheckInterval=8000
 transactionCheckMax=1000
+waitTimeMillsInSendQueue=10000
 CONF
 }
 
@@ -81,33 +84,33 @@ await_port() { # port pid log
 }
 
 start_java() {
-  mkdir -p "$WORK/java/conf"
-  judge_quiet_logback "$WORK/java/conf/logback.xml" WARN "$WORK/java/server.log"
-  printf 'listenPort=%s\nrocketmqHome=%s\nkvConfigPath=%s/kvConfig.json\n' "$NAMESRV_PORT" "$WORK/java" "$WORK/java" > "$WORK/java/conf/namesrv.conf"
-  broker_conf "$WORK/java/conf/broker.conf"
-  start_jvm namesrv org.apache.rocketmq.namesrv.NamesrvStartup -c "$WORK/java/conf/namesrv.conf"
-  await_port "$NAMESRV_PORT" "${PIDS[-1]}" "$WORK/java/namesrv.out"
-  start_jvm broker org.apache.rocketmq.broker.BrokerStartup -c "$WORK/java/conf/broker.conf"
-  await_port "$BROKER_PORT" "${PIDS[-1]}" "$WORK/java/broker.out"
+  mkdir -p "$HERE/java/conf"
+  judge_quiet_logback "$HERE/java/conf/logback.xml" WARN "$HERE/java/server.log"
+  printf 'listenPort=%s\nrocketmqHome=%s\nkvConfigPath=%s/kvConfig.json\n' "$NAMESRV_PORT" "$HERE/java" "$HERE/java" > "$HERE/java/conf/namesrv.conf"
+  broker_conf "$HERE/java/conf/broker.conf"
+  start_jvm namesrv org.apache.rocketmq.namesrv.NamesrvStartup -c "$HERE/java/conf/namesrv.conf"
+  await_port "$NAMESRV_PORT" "${PIDS[-1]}" "$HERE/java/namesrv.out"
+  start_jvm broker org.apache.rocketmq.broker.BrokerStartup -c "$HERE/java/conf/broker.conf"
+  await_port "$BROKER_PORT" "${PIDS[-1]}" "$HERE/java/broker.out"
 }
 
 start_jvm() { # name main args...
   local name="$1"; shift
   # shellcheck disable=SC2086 — JAVA_OPENS is many words.
-  ROCKETMQ_HOME="$WORK/java" java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:MaxDirectMemorySize=512m $JAVA_OPENS \
-    -Duser.home="$WORK/java" -Drmq.logback.configurationFile="$WORK/java/conf/logback.xml" \
-    -cp "$WORK/java/conf:$JUDGE_LIB/*" "$@" > "$WORK/java/$name.out" 2>&1 &
+  ROCKETMQ_HOME="$HERE/java" java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:MaxDirectMemorySize=512m $JAVA_OPENS \
+    -Duser.home="$HERE/java" -Drmq.logback.configurationFile="$HERE/java/conf/logback.xml" \
+    -cp "$HERE/java/conf:$JUDGE_LIB/*" "$@" > "$HERE/java/$name.out" 2>&1 &
   PIDS+=($!)
   disown    # Or the shell would tell of every kill.
 }
 
 start_roxmq() {
-  broker_conf "$WORK/roxmq.conf"
-  printf 'grpcServerPort=%s\nbindAddress=127.0.0.1\n' "$GRPC_PORT" >> "$WORK/roxmq.conf"
-  "$ROXMQ" server -c "$WORK/roxmq.conf" --store "$STORE" --namesrv-port "$NAMESRV_PORT" > "$WORK/roxmq.out" 2>&1 &
+  broker_conf "$HERE/roxmq.conf"
+  printf 'grpcServerPort=%s\nbindAddress=127.0.0.1\n' "$GRPC_PORT" >> "$HERE/roxmq.conf"
+  "$ROXMQ" server -c "$HERE/roxmq.conf" --store "$STORE" --namesrv-port "$NAMESRV_PORT" > "$HERE/roxmq.out" 2>&1 &
   PIDS+=($!)
   disown
-  await_port "$BROKER_PORT" "${PIDS[-1]}" "$WORK/roxmq.out"
+  await_port "$BROKER_PORT" "${PIDS[-1]}" "$HERE/roxmq.out"
 }
 
 # The broker is the last that was started; the name server only follows it.
@@ -128,51 +131,60 @@ stop_servers() { # clean|kill
 
 # ---- the proof ----
 
-trip() { # command argument
-  timeout 300 java -Xmx256m -XX:TieredStopAtLevel=1 $JAVA_OPENS -Drocketmq.client.logUseSlf4j=true \
-    -Drmq.logback.configurationFile="$WORK/quiet.xml" -Duser.home="$WORK" -cp "$WORK/classes:$JUDGE_LIB/*" \
-    StoreTrip "$1" "127.0.0.1:$NAMESRV_PORT" "127.0.0.1:$BROKER_PORT" "$2" ||
-    fail "$SERVER: $1 $2 failed"
+trip() { # command argument...
+  timeout 300 java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 $JAVA_OPENS -Drocketmq.client.logUseSlf4j=true \
+    -Drmq.logback.configurationFile="$WORK/quiet.xml" -Duser.home="$HERE" -cp "$WORK/classes:$JUDGE_LIB/*" \
+    StoreTrip "127.0.0.1:$NAMESRV_PORT" "127.0.0.1:$BROKER_PORT" "$@" ||
+    fail "$SERVER: $* failed"
 }
 
 # The next server finds what the one before had.
 hand_over() { # from to round
-  trip dump "$WORK/$1.before"
-  trip delay "$3"
-  trip halves "$3"
-  if [ "$STOP" = kill ]; then trip settle "$STORE"; fi
+  local leave=(dump "$HERE/$1.before") goon=(goon "$3")
+  # What RoxMQ has in flight is left to a Java server by a clean stop only.
+  if [ "$1:$STOP" != roxmq:kill ]; then leave+=(pop "$3"); goon+=(popped "$3"); fi
+  if [ "$STOP" = kill ]; then leave+=(settle "$STORE"); fi
+  trip "${leave[@]}" delay "$3" halves "$3"
   stop_servers "$STOP"
   SERVER="$2"
   "start_$2"
-  trip dump "$WORK/$2.after"
-  if ! diff -u "$WORK/$1.before" "$WORK/$2.after" > "$WORK/diff"; then
-    sed -n '/^[-+][^-+]/p' "$WORK/diff" | head -n 4
+  trip dump "$HERE/$2.after"
+  if ! diff -u "$HERE/$1.before" "$HERE/$2.after" > "$HERE/diff"; then
+    sed -n '/^[-+][^-+]/p' "$HERE/diff" | head -n 4
     fail "what $2 finds (+) differs from what $1 had (-), first lines above"
   fi
-  trip goon "$3"
+  trip "${goon[@]}"
 }
 
-one_way() { # writer reader stop
-  WAY="$1 to $2 after $([ "$3" = kill ] && echo 'kill -9' || echo 'a clean stop')"
-  STOP="$3"
-  STORE="$(mktemp -d "$WORK/store.XXXX")"
-  pick_ports
-  SERVER="$1"
-  "start_$1"
+one_way() { # number writer reader stop
+  WAY="$2 to $3 after $([ "$4" = kill ] && echo 'kill -9' || echo 'a clean stop')"
+  STOP="$4"
+  HERE="$WORK/$1"
+  STORE="$HERE/store"
+  mkdir -p "$STORE"
+  trap 'stop_servers kill' EXIT
+  pick_ports "$1"
+  SERVER="$2"
+  "start_$2"
   trip fill "$CLUSTER"
-  hand_over "$1" "$2" 0
-  hand_over "$2" "$1" 1
+  hand_over "$2" "$3" 0
+  hand_over "$3" "$2" 1
   stop_servers clean
-  echo "store_both_ways: $WAY and back: the same $(grep -c ^message "$WORK/$1.after") messages"
+  echo "store_both_ways: $WAY and back: the same $(grep -c ^message "$HERE/$2.after") messages"
 }
 
 WAY=setup
 judge_fetch_jars || fail "no jars of the Java server in $JUDGE_LIB"
 judge_quiet_logback "$WORK/quiet.xml"
 mkdir -p "$WORK/classes"
-javac -nowarn -Xlint:none -cp "$JUDGE_LIB/*" -d "$WORK/classes" java/StoreTrip.java 2> "$WORK/javac" || { cat "$WORK/javac"; fail "StoreTrip does not compile"; }
+javac -nowarn -Xlint:none -cp "$JUDGE_LIB/*" -d "$WORK/classes" java/*.java 2> "$WORK/javac" || { cat "$WORK/javac"; fail "the trip does not compile"; }
 [ $# -gt 0 ] || set -- java:roxmq:clean java:roxmq:kill roxmq:java:clean roxmq:java:kill
+runs=()
 for way in "$@"; do
   IFS=: read -r writer reader stop <<< "$way"
-  one_way "$writer" "$reader" "$stop"
+  (one_way "${#runs[@]}" "$writer" "$reader" "$stop") &
+  runs+=($!)
 done
+status=0
+for run in "${runs[@]}"; do wait "$run" || status=1; done
+exit "$status"
