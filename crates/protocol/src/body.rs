@@ -16,6 +16,7 @@ pub mod cluster_info;
 pub mod connection;
 pub mod consume_queue;
 pub mod consume_stats;
+pub mod consumer_answers;
 pub mod data_version;
 pub mod group_config;
 pub mod group_table;

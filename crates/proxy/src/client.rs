@@ -5,7 +5,7 @@ use crate::invoker::Link;
 use crate::refusal::Result;
 use crate::schema::{ClientType, Settings};
 use crate::telemetry::Outbound;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::language::Language;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub struct Client {
     link: Arc<dyn Link>,
     /// As the client sent them; none before it did.
     settings: RwLock<Option<Arc<Settings>>>,
+    /// What it was last told to keep to.
+    told: Mutex<Option<Settings>>,
     pub telemetry: Arc<Outbound>,
     born: Instant,
     /// Milliseconds after `born`.
@@ -31,6 +33,7 @@ impl Client {
             language: caller.language,
             link,
             settings: RwLock::default(),
+            told: Mutex::default(),
             telemetry,
             born: Instant::now(),
             last_seen_ms: AtomicU64::new(0),
@@ -63,6 +66,14 @@ impl Client {
         self.settings.write().take()
     }
 
+    pub fn was_told(&self, settings: &Settings) -> bool {
+        self.told.lock().as_ref() == Some(settings)
+    }
+
+    pub fn set_told(&self, settings: Settings) {
+        *self.told.lock() = Some(settings);
+    }
+
     pub fn client_type(&self) -> Option<ClientType> {
         self.settings.read().as_ref().map(|settings| settings.client_type())
     }
@@ -70,6 +81,10 @@ impl Client {
     pub fn seen(&self) {
         let ms = self.born.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self.last_seen_ms.store(ms, Ordering::Relaxed);
+    }
+
+    pub fn known_for(&self) -> Duration {
+        self.born.elapsed()
     }
 
     pub fn silent_for(&self) -> Duration {

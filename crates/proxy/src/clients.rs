@@ -10,24 +10,26 @@ use crate::invoker::Invoker;
 use crate::peer::Peer;
 use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
-use crate::telemetry::{self, Outbound};
+use crate::telemetry::{self, Outbound, Questions};
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub struct Clients {
     invoker: Arc<dyn Invoker>,
+    questions: Arc<Questions>,
     clients_max: usize,
     expiry: Duration,
     by_id: Mutex<HashMap<Box<str>, Arc<Client>, RandomState>>,
 }
 
 impl Clients {
-    pub fn new(invoker: Arc<dyn Invoker>, config: &ProxyConfig) -> Self {
+    pub fn new(invoker: Arc<dyn Invoker>, questions: Arc<Questions>, config: &ProxyConfig) -> Self {
         Clients {
             invoker,
+            questions,
             clients_max: config.clients_max,
             expiry: Duration::from_millis(config.client_expiry_ms),
             by_id: Mutex::default(),
@@ -48,8 +50,7 @@ impl Clients {
         }
         let telemetry = known.map_or_else(Arc::<Outbound>::default, |old| Arc::clone(&old.telemetry));
         let settings = known.and_then(|old| old.settings());
-        let link = self.invoker.open(peer, telemetry::take_from_broker(&telemetry));
-        let client = Arc::new(Client::new(caller, link, telemetry));
+        let client = self.open(caller, peer, telemetry);
         if let Some(settings) = settings {
             client.set_settings((*settings).clone());
         }
@@ -58,6 +59,14 @@ impl Clients {
         // Its link closes, which the lock isn't for.
         drop(old);
         Ok(client)
+    }
+
+    fn open(&self, caller: &Caller<'_>, peer: Peer, telemetry: Arc<Outbound>) -> Arc<Client> {
+        Arc::new_cyclic(|client| {
+            let (outbound, questions) = (Arc::clone(&telemetry), Arc::clone(&self.questions));
+            let take = telemetry::take_from_broker(Weak::clone(client), outbound, questions);
+            Client::new(caller, self.invoker.open(peer, take), telemetry)
+        })
     }
 
     pub fn forget(&self, client: &Arc<Client>) {

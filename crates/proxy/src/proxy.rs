@@ -9,6 +9,7 @@ use crate::invoker::Invoker;
 use crate::peer::CallSite;
 use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
+use crate::telemetry::Questions;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,6 +22,7 @@ pub struct Proxy {
     pub config: ProxyConfig,
     pub(crate) invoker: Arc<dyn Invoker>,
     pub(crate) clients: Clients,
+    pub(crate) questions: Arc<Questions>,
     pub(crate) facts: Facts,
     /// Takes turns among queues.
     pub(crate) turn: AtomicUsize,
@@ -28,8 +30,10 @@ pub struct Proxy {
 
 impl Proxy {
     pub fn new(invoker: Arc<dyn Invoker>, config: ProxyConfig) -> Arc<Self> {
+        let questions = Arc::new(Questions::new(Duration::from_secs(config.relay_timeout_s)));
         Arc::new(Proxy {
-            clients: Clients::new(Arc::clone(&invoker), &config),
+            clients: Clients::new(Arc::clone(&invoker), Arc::clone(&questions), &config),
+            questions,
             facts: Facts::new(Arc::clone(&invoker), config.facts_kept()),
             invoker,
             config,
@@ -39,10 +43,13 @@ impl Proxy {
 
     /// Looks after the clients, until the future is dropped.
     pub async fn run(self: Arc<Self>) {
-        loop {
-            tokio::time::sleep(SWEEP_PERIOD).await;
-            self.clients.expire();
-        }
+        let sweep = async {
+            loop {
+                tokio::time::sleep(SWEEP_PERIOD).await;
+                self.clients.expire();
+            }
+        };
+        tokio::join!(sweep, self.questions.run());
     }
 
     /// Ends the telemetry streams: their clients are to find another server.

@@ -88,13 +88,14 @@ fn consumer(subscription: &Subscription, client_type: ClientType) -> Result<Cons
         consume_type,
         group_name: group,
         message_model: MessageModel::Clustering,
-        subscription_data_set: subscription
-            .subscriptions
-            .iter()
-            .map(subscription_data)
-            .collect::<Result<_>>()?,
+        subscription_data_set: subscriptions(subscription)?,
         unit_mode: false,
     })
+}
+
+/// What a consumer subscribes to, as brokers write it.
+pub fn subscriptions<T: FromIterator<SubscriptionData>>(subscription: &Subscription) -> Result<T> {
+    subscription.subscriptions.iter().map(subscription_data).collect()
 }
 
 fn subscription_data(entry: &SubscriptionEntry) -> Result<SubscriptionData> {

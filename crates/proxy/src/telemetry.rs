@@ -1,25 +1,23 @@
 //! The telemetry stream: settings both ways, and what brokers have to ask of a client.
 
+mod answers;
+mod from_broker;
 mod outbound;
+mod questions;
 
+pub use from_broker::take_from_broker;
 pub use outbound::{Outbound, OutboundStream};
+pub use questions::Questions;
 
 use crate::client::Client;
-use crate::invoker::{FromBroker, TakeFromBroker};
 use crate::proxy::Proxy;
 use crate::refusal::{Refusal, Result, ok};
 use crate::schema::telemetry_command::Command;
 use crate::schema::{Code, Settings, TelemetryCommand};
 use crate::{registration, settings};
+use questions::Asked;
 use std::sync::Arc;
 use tonic::{Status, Streaming};
-
-/// Takes the requests of brokers to the client that this stream leads to.
-pub fn take_from_broker(_: &Arc<Outbound>) -> TakeFromBroker {
-    Box::new(|FromBroker { broker, request }| {
-        tracing::debug!(%broker, code = request.code, "a broker asks a client for something");
-    })
-}
 
 /// Starts to listen to a client's stream; gives the stream to it.
 pub fn open(proxy: Arc<Proxy>, client: Arc<Client>, inbound: Streaming<TelemetryCommand>) -> OutboundStream {
@@ -60,10 +58,21 @@ async fn listen(
 }
 
 async fn take(proxy: &Proxy, client: &Arc<Client>, command: TelemetryCommand) -> Result<()> {
-    match command.command {
-        Some(Command::Settings(settings)) => take_settings(proxy, client, settings).await,
-        _ => Ok(()),
+    let TelemetryCommand { status, command } = command;
+    match command {
+        Some(Command::Settings(settings)) => return take_settings(proxy, client, settings).await,
+        Some(Command::VerifyMessageResult(result)) => {
+            let answer = answers::verified(status.as_ref());
+            proxy.questions.answer(client, &result.nonce, Asked::Verify, answer);
+        }
+        Some(Command::ThreadStackTrace(trace)) => {
+            let answer = answers::threads(client, status.as_ref(), trace.thread_stack_trace);
+            proxy.questions.answer(client, &trace.nonce, Asked::Threads, answer);
+        }
+        // Nothing in it, or what only servers say: no reason to end the stream.
+        _ => {}
     }
+    Ok(())
 }
 
 async fn take_settings(proxy: &Proxy, client: &Arc<Client>, sent: Settings) -> Result<()> {
@@ -71,8 +80,27 @@ async fn take_settings(proxy: &Proxy, client: &Arc<Client>, sent: Settings) -> R
     client.set_settings(sent.clone());
     registration::register(proxy, client, &sent).await?;
     let answer = settings::answer(proxy, sent).await?;
-    client.telemetry.send(TelemetryCommand { status: Some(ok()), command: Some(Command::Settings(answer)) });
+    tell_settings(client, answer);
     Ok(())
+}
+
+/// Tells the client its settings again if they have changed since: somebody may have changed its group.
+pub async fn refresh_settings(proxy: &Proxy, client: &Client, sent: &Settings) -> Result<()> {
+    if !client.telemetry.is_open() {
+        return Ok(());
+    }
+    let answer = settings::answer(proxy, sent.clone()).await?;
+    if !client.was_told(&answer) {
+        tell_settings(client, answer);
+    }
+    Ok(())
+}
+
+fn tell_settings(client: &Client, answer: Settings) {
+    client
+        .telemetry
+        .send(TelemetryCommand { status: Some(ok()), command: Some(Command::Settings(answer.clone())) });
+    client.set_told(answer);
 }
 
 /// A stream that fails says so in the terms of gRPC.

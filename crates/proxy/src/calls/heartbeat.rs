@@ -6,6 +6,7 @@ use crate::refusal::{Refusal, Result, ok};
 use crate::registration;
 use crate::schema::settings::PubSub;
 use crate::schema::{Code, HeartbeatRequest, HeartbeatResponse};
+use crate::telemetry;
 use tonic::Request;
 
 pub async fn handle(proxy: &Proxy, request: Request<HeartbeatRequest>) -> Result<HeartbeatResponse> {
@@ -21,5 +22,6 @@ pub async fn handle(proxy: &Proxy, request: Request<HeartbeatRequest>) -> Result
         names::group(request.get_ref().group.as_ref())?;
     }
     registration::register(proxy, &client, &settings).await?;
+    telemetry::refresh_settings(proxy, &client, &settings).await?;
     Ok(HeartbeatResponse { status: Some(ok()) })
 }
