@@ -69,6 +69,10 @@ impl Clients {
         })
     }
 
+    pub fn known(&self, id: &str) -> Option<Arc<Client>> {
+        self.by_id.lock().get(id).cloned()
+    }
+
     pub fn forget(&self, client: &Arc<Client>) {
         let mut by_id = self.by_id.lock();
         let gone = match by_id.get(&client.id) {
@@ -80,7 +84,7 @@ impl Clients {
     }
 
     /// Forgets who has been silent for too long.
-    pub fn expire(&self) {
+    pub fn expire(&self) -> Vec<Arc<Client>> {
         let mut gone = Vec::new();
         self.by_id.lock().retain(|_, client| {
             let stays = client.telemetry.is_open() || client.silent_for() < self.expiry;
@@ -89,9 +93,10 @@ impl Clients {
             }
             stays
         });
-        for client in gone {
+        for client in &gone {
             tracing::debug!(client_id = %client.id, "a client is silent and forgotten");
         }
+        gone
     }
 
     pub fn all(&self) -> Vec<Arc<Client>> {

@@ -20,6 +20,8 @@ mod proxy;
 mod receipt;
 mod refusal;
 mod registration;
+mod renewals;
+mod retries;
 pub mod schema;
 mod service;
 mod settings;

@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::invoker::Invoker;
 use crate::peer::CallSite;
 use crate::refusal::{Refusal, Result};
+use crate::renewals::{self, Renewals};
 use crate::schema::Code;
 use crate::telemetry::Questions;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub struct Proxy {
     pub(crate) clients: Clients,
     pub(crate) questions: Arc<Questions>,
     pub(crate) facts: Facts,
+    pub(crate) renewals: Arc<Renewals>,
     /// Takes turns among queues.
     pub(crate) turn: AtomicUsize,
 }
@@ -35,6 +37,7 @@ impl Proxy {
             clients: Clients::new(Arc::clone(&invoker), Arc::clone(&questions), &config),
             questions,
             facts: Facts::new(Arc::clone(&invoker), config.facts_kept()),
+            renewals: Arc::default(),
             invoker,
             config,
             turn: AtomicUsize::new(0),
@@ -46,10 +49,24 @@ impl Proxy {
         let sweep = async {
             loop {
                 tokio::time::sleep(SWEEP_PERIOD).await;
-                self.clients.expire();
+                for client in self.clients.expire() {
+                    self.release(&client).await;
+                }
             }
         };
-        tokio::join!(sweep, self.questions.run());
+        tokio::join!(sweep, self.questions.run(), renewals::run(&self));
+    }
+
+    /// What a client that left has in hand is for others.
+    pub(crate) async fn release(&self, client: &Client) {
+        renewals::release(self, client, self.renewals.take_client(&client.id)).await;
+    }
+
+    /// What any client has in hand is for others. To be called before the brokers go.
+    pub async fn release_all(&self) {
+        for client in self.clients.all() {
+            self.release(&client).await;
+        }
     }
 
     /// Ends the telemetry streams: their clients are to find another server.

@@ -1,12 +1,14 @@
 //! Clients made known to the brokers: the heartbeats that a client of the remoting protocol would send, and its
 //! goodbye.
 
+use crate::calls::sync_lite::BOUND_TOPIC;
 use crate::client::Client;
 use crate::invoker::success;
 use crate::proxy::{Proxy, now_ms};
 use crate::refusal::{Refusal, Result};
 use crate::schema::settings::PubSub;
 use crate::schema::{ClientType, Code, FilterType, Settings, Subscription, SubscriptionEntry};
+use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::body::heartbeat::{
     ConsumeFromWhere, ConsumeType, ConsumerData, HeartbeatData, MessageModel, ProducerData,
 };
@@ -20,9 +22,10 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Registers what the settings say, or renews it.
 pub async fn register(proxy: &Proxy, client: &Client, settings: &Settings) -> Result<()> {
     let heartbeat = heartbeat(client, settings)?;
-    if let [ConsumerData { group_name, .. }] = heartbeat.consumer_data_set.as_slice() {
+    if let [consumer] = heartbeat.consumer_data_set.as_slice() {
         // Brokers pass a group that isn't there over in silence.
-        proxy.facts.group(group_name).await.map_err(no_group)?;
+        let group = proxy.facts.group(&consumer.group_name).await.map_err(no_group)?;
+        check_lite(&group, settings.client_type(), consumer)?;
     }
     let body = heartbeat.to_json();
     for broker in proxy.invoker.brokers() {
@@ -57,6 +60,37 @@ fn no_group(refusal: Refusal) -> Refusal {
     match refusal.code {
         Code::ConsumerGroupNotFound => Refusal { code: Code::IllegalConsumerGroup, ..refusal },
         _ => refusal,
+    }
+}
+
+/// A group for lite topics is for consumers of lite topics, and they for no other.
+fn check_lite(
+    group: &SubscriptionGroupConfig,
+    client_type: ClientType,
+    consumer: &ConsumerData,
+) -> Result<()> {
+    let name = &consumer.group_name;
+    let refused = |code, text: String| Err(Refusal::new(code, text));
+    match (group.attributes.get(BOUND_TOPIC), client_type == ClientType::LitePushConsumer) {
+        (None, false) => Ok(()),
+        (None, true) => {
+            let text = format!("group {name} is not for lite topics: it lacks the attribute {BOUND_TOPIC}");
+            refused(Code::IllegalConsumerGroup, text)
+        }
+        (Some(bound), false) => {
+            let text = format!("group {name} is only for consumers of the lite topics of {bound}");
+            refused(Code::IllegalConsumerGroup, text)
+        }
+        (Some(bound), true) => {
+            match consumer.subscription_data_set.iter().find(|subscription| subscription.topic != *bound) {
+                None => Ok(()),
+                Some(other) => {
+                    let other = &other.topic;
+                    let text = format!("group {name} is for the lite topics of {bound}, not of {other}");
+                    refused(Code::IllegalTopic, text)
+                }
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::names;
 use crate::proxy::Proxy;
 use crate::refusal::{Refusal, Result};
+use crate::retries;
 use crate::schema::retry_policy::Strategy;
 use crate::schema::settings::PubSub;
 use crate::schema::{
@@ -12,11 +13,6 @@ use crate::schema::{
 use crate::wire_time::duration;
 use roxmq_protocol::body::group_config::{RetryPolicyType, SubscriptionGroupConfig};
 
-/// The pauses before further attempts where a group has none of its own, in milliseconds.
-const RETRY_PAUSES_MS: [i64; 18] = [
-    1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000, 360_000, 420_000, 480_000,
-    540_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000,
-];
 /// `lite.sub.client.quota` where a group has none.
 const LITE_QUOTA: i32 = 2_000;
 const LITE_QUOTA_ATTRIBUTE: &str = "lite.sub.client.quota";
@@ -95,9 +91,7 @@ fn consumer_retries(group: &SubscriptionGroupConfig) -> RetryPolicy {
             })
         }
         _ => {
-            let given = policy.customized_retry_policy.as_ref().map(|policy| policy.next_ms.as_slice());
-            let pauses = given.filter(|pauses| !pauses.is_empty()).unwrap_or(&RETRY_PAUSES_MS);
-            let next = pauses.iter().map(|ms| duration(*ms)).collect();
+            let next = retries::pauses_ms(policy).iter().map(|ms| duration(*ms)).collect();
             Strategy::CustomizedBackoff(CustomizedBackoff { next })
         }
     };

@@ -141,7 +141,7 @@ pub async fn stop(server: Server, serving: Option<(Arc<Broker>, Gateway)>) {
     }
     server.shutdown(STOP_GRACE).await;
     if let Some((broker, gateway)) = serving {
-        gateway.stop();
+        gateway.stop().await;
         broker.shutdown().await;
     }
 }

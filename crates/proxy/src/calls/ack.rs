@@ -41,12 +41,14 @@ async fn ack(
     group: &str,
     entry: &AckMessageEntry,
 ) -> Result<()> {
-    let handle = Handle::parse(&entry.receipt_handle)?;
+    let latest = proxy.renewals.latest(&client.id, group, &entry.receipt_handle).await;
+    let handle = Handle::parse(latest.handle())?;
     check_broker(proxy, &handle)?;
     handle.check_expiry(now_ms())?;
     let received = Received { topic, group, lite_topic: entry.lite_topic.as_deref() };
     let request = handle.ack(client, received);
     success(client.call(handle.broker(), request, TIMEOUT).await?)?;
+    latest.done();
     Ok(())
 }
 

@@ -29,12 +29,16 @@ pub async fn handle(
         );
         return Err(Refusal::new(Code::IllegalInvisibleTime, text));
     }
-    let handle = Handle::parse(&asked.receipt_handle)?;
+    let latest = proxy.renewals.latest(&client.id, group, &asked.receipt_handle).await;
+    let handle = Handle::parse(latest.handle())?;
     check_broker(proxy, &handle)?;
     handle.check_expiry(now_ms())?;
     let received = Received { topic, group, lite_topic: asked.lite_topic.as_deref() };
     let change = handle.change_invisible(&client, received, invisible_ms);
     let change = change.with_some("suspend", asked.suspend.filter(|suspend| *suspend));
     let answer = success(client.call(handle.broker(), change, TIMEOUT).await?)?;
-    Ok(ChangeInvisibleDurationResponse { status: Some(ok()), receipt_handle: handle.renewed(&answer)? })
+    let receipt_handle = handle.renewed(&answer)?;
+    // From here on the client says how long it takes.
+    latest.done();
+    Ok(ChangeInvisibleDurationResponse { status: Some(ok()), receipt_handle })
 }

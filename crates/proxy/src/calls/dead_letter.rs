@@ -24,10 +24,12 @@ pub async fn handle(
     let asked = request.get_ref();
     let topic = names::topic(asked.topic.as_ref())?;
     let group = names::group(asked.group.as_ref())?;
-    let handle = Handle::parse(&asked.receipt_handle)?;
+    let latest = proxy.renewals.latest(&client.id, group, &asked.receipt_handle).await;
+    let handle = Handle::parse(latest.handle())?;
     check_broker(proxy, &handle)?;
     let received = Received { topic, group, lite_topic: asked.lite_topic.as_deref() };
     bury(&client, received, &handle, &asked.message_id).await?;
+    latest.done();
     Ok(ForwardMessageToDeadLetterQueueResponse { status: Some(ok()) })
 }
 

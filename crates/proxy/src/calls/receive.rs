@@ -4,6 +4,7 @@ mod frames;
 mod polling;
 mod popped;
 mod release;
+mod renewer;
 mod screen;
 
 pub use frames::Frames;
@@ -18,6 +19,7 @@ use crate::schema::{ClientType, Code, FilterExpression, FilterType, ReceiveMessa
 use crate::wire_time::ms_of_duration;
 use polling::Wish;
 use release::{PendingPop, Source};
+use renewer::Renewer;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::request::pop::{ANY_QUEUE, INIT_MODE_MAX};
@@ -102,6 +104,9 @@ impl Plan {
             Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be read"))
         })?;
         let is_lite = client.client_type() == Some(ClientType::LitePushConsumer);
+        if is_lite {
+            check_lite_load(proxy, client)?;
+        }
         let count = asked.batch_size.min(proxy.config.receive_batch_max);
         let pop = if is_lite {
             client.request(request::POP_LITE_MESSAGE).with("clientId", &client.id).with("maxMsgNum", count)
@@ -129,6 +134,7 @@ impl Plan {
             group: group_name.into(),
             is_lite,
             released_ms: proxy.config.released_invisible_ms,
+            renewer: is_renewed(proxy, asked).then(|| Renewer::of(proxy)),
         };
         let timeout = Duration::from_millis(poll_ms.unsigned_abs()) + ANSWER_TIME;
         let attempts_max = group.retry_max_times.saturating_add(1);
@@ -156,9 +162,24 @@ fn poll_ms(
     })
 }
 
+/// Whether the server keeps the messages out of sight for as long as the client works on them.
+fn is_renewed(proxy: &Proxy, asked: &ReceiveMessageRequest) -> bool {
+    asked.auto_renew && proxy.config.auto_renew
+}
+
+/// Lite topics are many: a client that doesn't get done with some gets no more.
+fn check_lite_load(proxy: &Proxy, client: &Client) -> Result<()> {
+    let limit = proxy.config.lite_unacknowledged_max;
+    if proxy.renewals.count_of(&client.id) <= limit {
+        return Ok(());
+    }
+    let text = format!("more than {limit} messages (maxLiteRenewNumPerChannel) are not acknowledged yet");
+    Err(Refusal::new(Code::Forbidden, text))
+}
+
 fn invisible_ms(proxy: &Proxy, asked: &ReceiveMessageRequest) -> Result<i64> {
     let config = &proxy.config;
-    if asked.auto_renew && config.auto_renew {
+    if is_renewed(proxy, asked) {
         return Ok(config.renewed_invisible_ms);
     }
     let wanted = asked.invisible_duration.as_ref().map_or(0, ms_of_duration);

@@ -21,5 +21,6 @@ pub async fn handle(
     }
     registration::unregister(proxy, &client, &settings).await?;
     proxy.clients.forget(&client);
+    proxy.release(&client).await;
     Ok(NotifyClientTerminationResponse { status: Some(ok()) })
 }

@@ -30,8 +30,9 @@ impl Gateway {
     }
 
     /// To be called when no connection is left, and before the broker goes.
-    pub fn stop(self) {
+    pub async fn stop(self) {
         self.upkeep.abort();
+        self.proxy.release_all().await;
         self.proxy.shutdown();
     }
 }

@@ -38,6 +38,11 @@ impl Frames {
         if let Some(message) = self.messages.as_mut().and_then(Undelivered::next) {
             return Some(Content::Message(message));
         }
+        if !self.timed
+            && let Some(messages) = &mut self.messages
+        {
+            messages.arrived();
+        }
         std::mem::take(&mut self.timed).then(|| Content::DeliveryTimestamp(timestamp(now_ms())))
     }
 }

@@ -1,6 +1,7 @@
 //! Messages that were popped for a client which didn't take them: they are soon visible to others again.
 
 use super::popped;
+use super::renewer::Renewer;
 use super::screen::handle_of;
 use crate::client::Client;
 use crate::invoker::Pending;
@@ -28,6 +29,8 @@ pub struct Source {
     pub is_lite: bool,
     /// After this time they come again.
     pub released_ms: i64,
+    /// For messages that are kept out of sight for as long as the client works on them.
+    pub renewer: Option<Renewer>,
 }
 
 impl Source {
@@ -60,21 +63,37 @@ pub struct Undelivered {
     source: Source,
     /// The last is the first to go.
     messages: Vec<Message>,
+    /// The handles of those that went out, until it is known that they arrived. Only where they are renewed.
+    on_the_way: Vec<String>,
 }
 
 impl Undelivered {
     pub fn new(source: Source, mut messages: Vec<Message>) -> Self {
         messages.reverse();
-        Undelivered { source, messages }
+        Undelivered { source, messages, on_the_way: Vec::new() }
     }
 
     pub fn next(&mut self) -> Option<Message> {
-        self.messages.pop()
+        let message = self.messages.pop()?;
+        if let Some(renewer) = &self.source.renewer {
+            renewer.keep(&self.source, &message);
+            self.on_the_way.push(handle_of(&message).to_owned());
+        }
+        Some(message)
+    }
+
+    /// The client has read to the end.
+    pub fn arrived(&mut self) {
+        self.on_the_way.clear();
     }
 }
 
 impl Drop for Undelivered {
     fn drop(&mut self) {
+        if let Some(renewer) = &self.source.renewer {
+            // Clients pass over what came before a stream broke. It comes again when its time is up.
+            renewer.forget(&self.source, &self.on_the_way);
+        }
         let messages = std::mem::take(&mut self.messages);
         // Without a runtime the process ends, and so does the pop.
         if !messages.is_empty()
