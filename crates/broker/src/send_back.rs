@@ -16,7 +16,7 @@ use roxmq_protocol::record::Record;
 use roxmq_protocol::request::send_back::SendBack;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names, sys_flag};
-use roxmq_store::{AppendBatch, Millis, NewMessage, PhyOffset, QueueId};
+use roxmq_store::{AppendBatch, Millis, NewMessage, PhyOffset, QueueId, STATE_TOPIC};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,6 +40,10 @@ pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refu
     let not_there = || Refusal::failed(format!("look message by offset failed, {}", header.offset));
     let raw = raw.ok_or_else(not_there)?;
     let record = Record::decode(&raw).map_err(|_| not_there())?;
+    if record.topic == STATE_TOPIC {
+        // Whoever makes an offset up is not to be handed the broker's own records as dead letters.
+        return Err(not_there());
+    }
     let attempts_max =
         retry::attempts_max(group.retry_max_times, header.max_reconsume_times, request.version);
     let fate = retry::fate_of_sent_back(record.reconsume_times, attempts_max, header.delay_level);

@@ -77,7 +77,9 @@ async fn refusals() {
     )
     .await;
     check(send_back("", first.phy_offset, 0), response::SUBSCRIPTION_GROUP_NOT_EXIST, &[]).await;
-    for offset in [first.phy_offset + 1, 1_000_000_000, -1, i64::MAX, i64::MIN] {
+    // At 0 lies the broker's own record of the topic, which once became a dead letter.
+    assert!(first.phy_offset > 0);
+    for offset in [0, first.phy_offset + 1, 1_000_000_000, -1, i64::MAX, i64::MIN] {
         let words = ["look message by offset failed", &offset.to_string()];
         check(send_back("g", offset, 0), response::SYSTEM_ERROR, &words).await;
     }
