@@ -52,7 +52,7 @@ mod tests {
         };
         let expected =
             r#"{"autoCommit":true,"consumeResult":"CR_LATER","order":false,"remark":"r","spentTimeMills":0}"#;
-        assert_eq!(result.to_json(), expected);
+        assert_eq!(String::from_utf8_lossy(&result.to_json()), expected);
         let info = RunningInfo {
             jstack: Some("main".to_owned()),
             properties: [(RunningInfo::CONSUME_ORDERLY.to_owned(), "false".to_owned())].into(),
@@ -60,6 +60,6 @@ mod tests {
         };
         let expected =
             r#"{"jstack":"main","properties":{"PROP_CONSUMEORDERLY":"false"},"subscriptionSet":[]}"#;
-        assert_eq!(info.to_json(), expected);
+        assert_eq!(String::from_utf8_lossy(&info.to_json()), expected);
     }
 }

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tonic::body::Body;
 use tonic::{Request, Streaming};
 use tower_service::Service;
@@ -25,6 +26,7 @@ pub struct Clients {
 impl Clients {
     pub async fn connect(address: SocketAddr) -> Clients {
         let stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
         let (connection, driver) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         tokio::spawn(driver);
         Clients { connection, address }
@@ -100,16 +102,39 @@ impl Peer {
 
     /// A telemetry stream on which these settings were sent; they are answered first.
     pub async fn telemetry(&mut self, settings: Settings) -> Streaming<TelemetryCommand> {
-        let command =
-            TelemetryCommand { status: None, command: Some(telemetry_command::Command::Settings(settings)) };
-        let first_then_open = tonic::codegen::tokio_stream::StreamExt::chain(
-            tonic::codegen::tokio_stream::once(command),
-            tonic::codegen::tokio_stream::pending(),
-        );
-        let mut request = self.request(first_then_open);
-        // It stays open as long as the client.
+        let (stream, say) = self.conversation(settings).await;
+        // It stays open as long as the test.
+        std::mem::forget(say);
+        stream
+    }
+
+    /// A telemetry stream, and the way to say more on it.
+    pub async fn conversation(&mut self, settings: Settings) -> (Streaming<TelemetryCommand>, Say) {
+        let (sender, commands) = tokio::sync::mpsc::unbounded_channel();
+        let say = Say(sender);
+        say.say(None, telemetry_command::Command::Settings(settings));
+        let mut request = self.request(Said(commands));
         request.metadata_mut().remove("grpc-timeout");
-        self.stub.telemetry(request).await.unwrap().into_inner()
+        (self.stub.telemetry(request).await.unwrap().into_inner(), say)
+    }
+}
+
+/// The client's side of a telemetry stream.
+pub struct Say(UnboundedSender<TelemetryCommand>);
+
+impl Say {
+    pub fn say(&self, status: Option<Status>, command: telemetry_command::Command) {
+        self.0.send(TelemetryCommand { status, command: Some(command) }).unwrap();
+    }
+}
+
+struct Said(UnboundedReceiver<TelemetryCommand>);
+
+impl tonic::codegen::tokio_stream::Stream for Said {
+    type Item = TelemetryCommand;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<TelemetryCommand>> {
+        self.0.poll_recv(context)
     }
 }
 

@@ -8,7 +8,7 @@ use roxmq_proxy::schema::telemetry_command::Command as Telemetry;
 use roxmq_proxy::schema::*;
 use std::time::Duration;
 
-fn consumer(group: &str) -> Settings {
+pub fn consumer(group: &str) -> Settings {
     let expression = FilterExpression { r#type: FilterType::Tag.into(), expression: "*".to_owned() };
     let entry = SubscriptionEntry { topic: Some(resource("T")), expression: Some(expression) };
     let subscription =
@@ -20,7 +20,7 @@ fn consumer(group: &str) -> Settings {
     }
 }
 
-fn heartbeat(group: &str) -> HeartbeatRequest {
+pub fn heartbeat(group: &str) -> HeartbeatRequest {
     HeartbeatRequest { group: Some(resource(group)), client_type: ClientType::PushConsumer.into() }
 }
 

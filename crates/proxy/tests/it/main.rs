@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bad_input;
 mod client;
 mod lives;
 mod node;
+mod questions;
 mod refusals;
+mod renewals;
 mod routes;
 mod sends;

@@ -15,6 +15,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
 pub const BROKER: &str = "broker-a";
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -36,16 +37,18 @@ pub struct Node {
     dir: TempDir,
     broker: Arc<Broker>,
     proxy: Arc<Proxy>,
+    upkeep: JoinHandle<()>,
     server: Server,
 }
 
 impl Node {
     pub async fn start() -> Node {
-        Node::start_in(TempDir::new().unwrap()).await
+        Node::start_with(&[], ProxyConfig::default()).await
     }
 
-    /// Over the store of another node.
-    pub async fn start_in(dir: TempDir) -> Node {
+    /// With these keys for the broker.
+    pub async fn start_with(keys: &[(&str, &str)], proxy: ProxyConfig) -> Node {
+        let dir = TempDir::new().unwrap();
         // Small files, so that a test leaves little behind and starts at once.
         let pairs = [
             ("storePathRootDir", dir.path().to_str().unwrap()),
@@ -55,6 +58,7 @@ impl Node {
             ("maxIndexNum", "4000"),
             ("enableMixedMessageType", "true"),
         ];
+        let pairs = pairs.into_iter().chain(keys.iter().copied());
         let (config, _) = BrokerConfig::from_pairs(pairs).unwrap();
         let (broker, _) = Broker::open(BrokerOptions {
             config: Arc::new(CurrentConfig::new(config)),
@@ -67,14 +71,15 @@ impl Node {
         broker.run().unwrap();
         let service = Arc::new(BrokerService::new(Arc::clone(&broker)));
         let invoker = LocalInvoker::new(Arc::clone(&service), BROKER, 0);
-        let proxy = Proxy::new(Arc::new(invoker), ProxyConfig::default());
+        let proxy = Proxy::new(Arc::new(invoker), proxy);
+        let upkeep = tokio::spawn(Arc::clone(&proxy).run());
         let options = ServerOptions {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
             http2: Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await.unwrap())),
             ..ServerOptions::default()
         };
         let server = Server::start(options, service).await.unwrap();
-        Node { dir, broker, proxy, server }
+        Node { dir, broker, proxy, upkeep, server }
     }
 
     /// In the order of a real server.
@@ -82,6 +87,8 @@ impl Node {
         self.server.stop_accepting();
         self.broker.leave().await;
         self.server.shutdown(GRACE).await;
+        self.upkeep.abort();
+        self.proxy.release_all().await;
         self.proxy.shutdown();
         self.broker.shutdown().await;
         self.dir
