@@ -15,7 +15,7 @@ use roxmq_protocol::body::group_config::{RetryPolicyType, SubscriptionGroupConfi
 
 /// `lite.sub.client.quota` where a group has none.
 const LITE_QUOTA: i32 = 2_000;
-const LITE_QUOTA_ATTRIBUTE: &str = "lite.sub.client.quota";
+pub const LITE_QUOTA_ATTRIBUTE: &str = "lite.sub.client.quota";
 
 /// Whether the settings are such that a client may have them.
 pub fn check(settings: &Settings) -> Result<()> {
@@ -29,10 +29,14 @@ pub fn check(settings: &Settings) -> Result<()> {
                 ClientType::PushConsumer | ClientType::SimpleConsumer | ClientType::LitePushConsumer => {
                     Ok(())
                 }
-                other => Err(Refusal::new(
-                    Code::UnrecognizedClientType,
-                    format!("a client of the type {} can't subscribe", other.as_str_name()),
-                )),
+                other => {
+                    let raw = settings.client_type.unwrap_or_default();
+                    // Of a type that this server doesn't know there is only the number.
+                    let name = ClientType::try_from(raw)
+                        .map_or_else(|_| raw.to_string(), |_| other.as_str_name().to_owned());
+                    let text = format!("a client of the type {name} can't subscribe");
+                    Err(Refusal::new(Code::UnrecognizedClientType, text))
+                }
             }
         }
         None => {
@@ -69,13 +73,18 @@ pub async fn answer(proxy: &Proxy, mut settings: Settings) -> Result<Settings> {
     Ok(settings)
 }
 
+/// How many lite topics a client of the group may subscribe to.
+pub fn lite_quota(group: &SubscriptionGroupConfig) -> i32 {
+    let given = group.attributes.get(LITE_QUOTA_ATTRIBUTE).and_then(|quota| quota.parse().ok());
+    given.unwrap_or(LITE_QUOTA)
+}
+
 fn fill_subscription(subscription: &mut Subscription, group: &SubscriptionGroupConfig, proxy: &Proxy) {
     let config = &proxy.config;
-    let quota = group.attributes.get(LITE_QUOTA_ATTRIBUTE).and_then(|quota| quota.parse().ok());
     subscription.fifo = Some(group.consume_message_orderly);
     subscription.receive_batch_size = Some(config.receive_batch_max);
     subscription.long_polling_timeout = Some(duration(config.polling_ms_max));
-    subscription.lite_subscription_quota = Some(quota.unwrap_or(LITE_QUOTA));
+    subscription.lite_subscription_quota = Some(lite_quota(group));
     subscription.max_lite_topic_size = config.lite_topic_bytes_max.try_into().ok();
 }
 

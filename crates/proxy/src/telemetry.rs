@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::proxy::Proxy;
 use crate::refusal::{Refusal, Result, ok};
 use crate::schema::telemetry_command::Command;
-use crate::schema::{Code, Settings, TelemetryCommand};
+use crate::schema::{ClientType, Code, Settings, TelemetryCommand};
 use crate::{registration, settings};
 use questions::Asked;
 use std::sync::Arc;
@@ -39,28 +39,39 @@ async fn listen(
     mut inbound: Streaming<TelemetryCommand>,
     stream: u64,
 ) {
+    let mut is_a = None;
     loop {
         match inbound.message().await {
             Ok(Some(command)) => {
                 client.seen();
-                if let Err(refusal) = take(&proxy, &client, command).await {
+                if let Err(refusal) = take(&proxy, &client, &mut is_a, command).await {
                     tracing::warn!(client_id = %client.id, %refusal, "a telemetry command failed");
-                    return client.telemetry.end(stream, Some(status_of(refusal)));
+                    return refuse(&client, stream, refusal);
                 }
             }
-            Ok(None) => return client.telemetry.end(stream, None),
+            Ok(None) => return client.telemetry.end(stream, []),
             Err(status) => {
                 tracing::debug!(client_id = %client.id, %status, "a telemetry stream broke");
-                return client.telemetry.end(stream, None);
+                return client.telemetry.end(stream, []);
             }
         }
     }
 }
 
-async fn take(proxy: &Proxy, client: &Arc<Client>, command: TelemetryCommand) -> Result<()> {
+/// `is_a` is what the client has said that it is, on this stream.
+async fn take(
+    proxy: &Proxy,
+    client: &Arc<Client>,
+    is_a: &mut Option<ClientType>,
+    command: TelemetryCommand,
+) -> Result<()> {
     let TelemetryCommand { status, command } = command;
     match command {
-        Some(Command::Settings(settings)) => return take_settings(proxy, client, settings).await,
+        Some(Command::Settings(settings)) => {
+            settings::check(&settings)?;
+            check_same(*is_a.get_or_insert(settings.client_type()), settings.client_type())?;
+            return take_settings(proxy, client, settings).await;
+        }
         Some(Command::VerifyMessageResult(result)) => {
             let answer = answers::verified(status.as_ref());
             proxy.questions.answer(client, &result.nonce, Asked::Verify, answer);
@@ -75,8 +86,20 @@ async fn take(proxy: &Proxy, client: &Arc<Client>, command: TelemetryCommand) ->
     Ok(())
 }
 
+/// What a client is doesn't change while it talks.
+fn check_same(before: ClientType, now: ClientType) -> Result<()> {
+    if before == now {
+        return Ok(());
+    }
+    let text = format!(
+        "the client said that it is a {}, and now that it is a {}",
+        before.as_str_name(),
+        now.as_str_name()
+    );
+    Err(Refusal::new(Code::UnrecognizedClientType, text))
+}
+
 async fn take_settings(proxy: &Proxy, client: &Arc<Client>, sent: Settings) -> Result<()> {
-    settings::check(&sent)?;
     client.set_settings(sent.clone());
     registration::register(proxy, client, &sent).await?;
     let answer = settings::answer(proxy, sent).await?;
@@ -101,6 +124,14 @@ fn tell_settings(client: &Client, answer: Settings) {
         .telemetry
         .send(TelemetryCommand { status: Some(ok()), command: Some(Command::Settings(answer.clone())) });
     client.set_told(answer);
+}
+
+/// Ends a stream. What kind of client it is for is said before in the protocol's own terms, too: a client that is newer
+/// than this server can learn from it that it is.
+fn refuse(client: &Client, stream: u64, refusal: Refusal) {
+    let own_terms = (refusal.code == Code::UnrecognizedClientType)
+        .then(|| Ok(TelemetryCommand { status: Some(refusal.clone().into_status()), command: None }));
+    client.telemetry.end(stream, own_terms.into_iter().chain([Err(status_of(refusal))]));
 }
 
 /// A stream that fails says so in the terms of gRPC.

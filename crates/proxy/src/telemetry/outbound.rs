@@ -62,14 +62,14 @@ impl Outbound {
         sent
     }
 
-    /// Ends the stream of this id, if it still is the current one.
-    pub fn end(&self, id: u64, error: Option<Status>) {
+    /// Ends the stream of this id with these words, if it still is the current one.
+    pub fn end(&self, id: u64, last: impl IntoIterator<Item = Item>) {
         let mut current = self.current.lock();
-        if let Some(ended) = current.take_if(|current| current.id == id)
-            && let Some(status) = error
-        {
-            // A client that doesn't read doesn't learn why.
-            let _ = ended.sender.try_send(Err(status));
+        if let Some(ended) = current.take_if(|current| current.id == id) {
+            for item in last {
+                // A client that doesn't read doesn't learn why.
+                let _ = ended.sender.try_send(item);
+            }
         }
     }
 
@@ -112,6 +112,6 @@ impl Stream for OutboundStream {
 
 impl Drop for OutboundStream {
     fn drop(&mut self) {
-        self.outbound.end(self.id, None);
+        self.outbound.end(self.id, []);
     }
 }
