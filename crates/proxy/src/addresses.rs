@@ -4,7 +4,8 @@
 //! behind a mapped port, through a tunnel and on a host with many addresses.
 
 use crate::peer::CallSite;
-use crate::schema::{Address, AddressScheme, Endpoints};
+use crate::refusal::{Refusal, Result};
+use crate::schema::{Address, AddressScheme, Code, Endpoints};
 use http::uri::Authority;
 use std::net::IpAddr;
 
@@ -21,6 +22,22 @@ pub fn here(site: &CallSite, configured: Option<&Endpoints>) -> Endpoints {
         Address { host: local.ip().to_canonical().to_string(), port: local.port().into() }
     });
     Endpoints { scheme: scheme(&address.host).into(), addresses: vec![address] }
+}
+
+/// What a client was configured with has to say of what kind it is.
+pub fn check(configured: Option<&Endpoints>) -> Result<()> {
+    let is_wrong = |endpoints: &&Endpoints| {
+        !endpoints.addresses.is_empty()
+            && matches!(AddressScheme::try_from(endpoints.scheme), Err(_) | Ok(AddressScheme::Unspecified))
+    };
+    match configured.filter(is_wrong) {
+        None => Ok(()),
+        Some(Endpoints { scheme, .. }) => {
+            let text =
+                format!("the scheme of the endpoints is {scheme}, which is none of IPv4, IPv6, DOMAIN_NAME");
+            Err(Refusal::new(Code::InternalServerError, text))
+        }
+    }
 }
 
 /// `host:port` as brokers register themselves.

@@ -69,6 +69,8 @@ pub struct ProxyConfig {
     pub released_invisible_ms: i64,
     /// `maxLiteRenewNumPerChannel`
     pub lite_unacknowledged_max: usize,
+    /// `maxSyncLiteSubscriptionRate`: calls that add to lite subscriptions, of all clients together.
+    pub lite_subscriptions_per_s_max: u32,
 
     /// `grpcClientProducerMaxAttempts`
     pub producer_attempts_max: i32,
@@ -122,6 +124,7 @@ impl Default for ProxyConfig {
             renew_period_ms: 5_000,
             released_invisible_ms: 1_000,
             lite_unacknowledged_max: 100,
+            lite_subscriptions_per_s_max: 5_000,
             producer_attempts_max: 3,
             producer_backoff_initial_ms: 10,
             producer_backoff_max_ms: 1_000,

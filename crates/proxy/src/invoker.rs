@@ -78,6 +78,12 @@ pub(crate) fn no_broker(name: &str) -> Refusal {
     Refusal::new(Code::BadRequest, format!("there is no broker '{name}'"))
 }
 
+/// The answer if the broker did what it was asked with a message that somebody has received. Clients know one code
+/// for all the reasons why it didn't.
+pub(crate) fn settled(answer: Command) -> Result<Command> {
+    success(answer).map_err(|refusal| Refusal { code: Code::InternalServerError, ..refusal })
+}
+
 /// The answer if the broker did what it was asked.
 pub(crate) fn success(answer: Command) -> Result<Command> {
     if answer.code == roxmq_protocol::code::response::SUCCESS {

@@ -17,6 +17,7 @@ mod message;
 mod names;
 mod peer;
 mod proxy;
+mod rate;
 mod receipt;
 mod refusal;
 mod registration;

@@ -7,6 +7,7 @@ use crate::config::ProxyConfig;
 use crate::facts::Facts;
 use crate::invoker::Invoker;
 use crate::peer::CallSite;
+use crate::rate::Rate;
 use crate::refusal::{Refusal, Result};
 use crate::renewals::{self, Renewals};
 use crate::schema::Code;
@@ -26,6 +27,7 @@ pub struct Proxy {
     pub(crate) questions: Arc<Questions>,
     pub(crate) facts: Facts,
     pub(crate) renewals: Arc<Renewals>,
+    pub(crate) lite_subscriptions: Rate,
     /// Takes turns among queues.
     pub(crate) turn: AtomicUsize,
 }
@@ -38,6 +40,7 @@ impl Proxy {
             questions,
             facts: Facts::new(Arc::clone(&invoker), config.facts_kept()),
             renewals: Arc::default(),
+            lite_subscriptions: Rate::default(),
             invoker,
             config,
             turn: AtomicUsize::new(0),

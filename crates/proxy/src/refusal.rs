@@ -60,11 +60,12 @@ pub fn status_of(code: Code) -> Status {
     Status { code: code.into(), message: code.as_str_name().to_owned() }
 }
 
-/// The status of a whole whose parts ended so: theirs if they agree.
-pub fn common(parts: impl IntoIterator<Item = Code>) -> Option<Code> {
+/// The status of a whole whose parts ended so: that of the first, if the others have its code.
+pub fn common<'a>(parts: impl IntoIterator<Item = &'a Status>) -> Option<Status> {
     let mut parts = parts.into_iter();
     let first = parts.next()?;
-    Some(if parts.all(|other| other == first) { first } else { Code::MultipleResults })
+    let agree = parts.all(|other| other.code == first.code);
+    Some(if agree { first.clone() } else { status_of(Code::MultipleResults) })
 }
 
 #[cfg(test)]
@@ -91,8 +92,10 @@ mod tests {
 
     #[test]
     fn parts_have_a_common_code_or_several() {
+        let refused = |text: &str| Refusal::new(Code::HaNotAvailable, text).into_status();
         assert_eq!(common([]), None);
-        assert_eq!(common([Code::Ok, Code::Ok]), Some(Code::Ok));
-        assert_eq!(common([Code::Ok, Code::HaNotAvailable]), Some(Code::MultipleResults));
+        assert_eq!(common([&ok(), &ok()]), Some(ok()));
+        assert_eq!(common([&refused("a"), &refused("b")]), Some(refused("a")));
+        assert_eq!(common([&ok(), &refused("a")]), Some(status_of(Code::MultipleResults)));
     }
 }

@@ -1,11 +1,11 @@
 //! Messages acknowledged: each entry is answered for itself.
 
 use crate::client::Client;
-use crate::invoker::{no_broker, success};
+use crate::invoker::{no_broker, settled};
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
 use crate::receipt::{Handle, Received};
-use crate::refusal::{Refusal, Result, common, ok, status_of};
+use crate::refusal::{Refusal, Result, common, ok};
 use crate::schema::{AckMessageEntry, AckMessageRequest, AckMessageResponse, AckMessageResultEntry, Code};
 use std::time::Duration;
 use tonic::Request;
@@ -18,20 +18,18 @@ pub async fn handle(proxy: &Proxy, request: Request<AckMessageRequest>) -> Resul
     let topic = names::topic(topic.as_ref())?;
     let group = names::group(group.as_ref())?;
     let mut results = Vec::with_capacity(entries.len());
-    let mut codes = Vec::with_capacity(entries.len());
     for entry in entries {
         let acked = ack(proxy, &client, topic, group, &entry).await;
-        codes.push(acked.as_ref().map_or_else(|refusal| refusal.code, |()| Code::Ok));
         results.push(AckMessageResultEntry {
             message_id: entry.message_id,
             receipt_handle: entry.receipt_handle,
             status: Some(acked.map_or_else(Refusal::into_status, |()| ok())),
         });
     }
-    let code = common(codes).ok_or_else(|| {
+    let status = common(results.iter().filter_map(|entry| entry.status.as_ref())).ok_or_else(|| {
         Refusal::new(Code::InternalServerError, "there is nothing to acknowledge in the request")
     })?;
-    Ok(AckMessageResponse { status: Some(status_of(code)), entries: results })
+    Ok(AckMessageResponse { status: Some(status), entries: results })
 }
 
 async fn ack(
@@ -47,7 +45,7 @@ async fn ack(
     handle.check_expiry(now_ms())?;
     let received = Received { topic, group, lite_topic: entry.lite_topic.as_deref() };
     let request = handle.ack(client, received);
-    success(client.call(handle.broker(), request, TIMEOUT).await?)?;
+    settled(client.call(handle.broker(), request, TIMEOUT).await?)?;
     latest.done();
     Ok(())
 }

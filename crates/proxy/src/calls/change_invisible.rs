@@ -1,7 +1,7 @@
 //! A received message made visible to others sooner or later.
 
 use super::ack::check_broker;
-use crate::invoker::success;
+use crate::invoker::settled;
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
 use crate::receipt::{Handle, Received};
@@ -36,7 +36,7 @@ pub async fn handle(
     let received = Received { topic, group, lite_topic: asked.lite_topic.as_deref() };
     let change = handle.change_invisible(&client, received, invisible_ms);
     let change = change.with_some("suspend", asked.suspend.filter(|suspend| *suspend));
-    let answer = success(client.call(handle.broker(), change, TIMEOUT).await?)?;
+    let answer = settled(client.call(handle.broker(), change, TIMEOUT).await?)?;
     let receipt_handle = handle.renewed(&answer)?;
     // From here on the client says how long it takes.
     latest.done();

@@ -1,5 +1,6 @@
 //! A transaction committed, rolled back, or left open for longer.
 
+use super::ack::check_broker_name;
 use crate::invoker::success;
 use crate::message::transaction_id::TransactionId;
 use crate::names;
@@ -29,6 +30,7 @@ pub async fn handle(
     let id = TransactionId::parse(text).ok_or_else(|| {
         Refusal::new(Code::InternalServerError, format!("there is no transaction {text:?}"))
     })?;
+    check_broker_name(proxy, id.broker, Code::InternalServerError)?;
     let resolution = match asked.resolution() {
         TransactionResolution::Commit => sys_flag::TRANSACTION_COMMIT,
         TransactionResolution::Rollback => sys_flag::TRANSACTION_ROLLBACK,

@@ -25,6 +25,7 @@ pub async fn handle(
     let asked = request.get_ref();
     let topic_name = names::topic(asked.topic.as_ref())?;
     let group_name = names::group(asked.group.as_ref())?;
+    addresses::check(asked.endpoints.as_ref())?;
     let topic = proxy.facts.topic(topic_name).await?;
     let by_queue = match proxy.facts.group(group_name).await {
         Ok(group) => group.consume_message_orderly && !group.attributes.contains_key(BOUND_TOPIC),

@@ -16,6 +16,7 @@ pub async fn handle(proxy: &Proxy, request: Request<QueryRouteRequest>) -> Resul
     // Whoever asks has to say who it is, though no client asks brokers for anything here.
     proxy.client(&request)?;
     let name = names::topic(request.get_ref().topic.as_ref())?;
+    addresses::check(request.get_ref().endpoints.as_ref())?;
     let topic = proxy.facts.topic(name).await?;
     let here = addresses::here(call_site(&request)?, request.get_ref().endpoints.as_ref());
     let resource = request.get_ref().topic.clone().unwrap_or_default();

@@ -9,6 +9,7 @@ mod screen;
 
 pub use frames::Frames;
 
+use super::sync_lite::BOUND_TOPIC;
 use crate::caller::{Caller, deadline};
 use crate::client::Client;
 use crate::invoker::Topic;
@@ -20,6 +21,7 @@ use crate::wire_time::ms_of_duration;
 use polling::Wish;
 use release::{PendingPop, Source};
 use renewer::Renewer;
+use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::request::pop::{ANY_QUEUE, INIT_MODE_MAX};
@@ -55,7 +57,8 @@ async fn receive(
     match answer.code {
         response::SUCCESS => {}
         response::POLLING_FULL => {
-            return Err(Refusal::new(Code::TooManyRequests, "too many receives wait for this topic already"));
+            let text = "as many receives wait already as may (popPollingSize for a queue, maxPopPollingSize for all)";
+            return Err(Refusal::new(Code::TooManyRequests, text));
         }
         response::POLLING_TIMEOUT | response::PULL_NOT_FOUND => return Err(nothing("no new message")),
         _ => return Err(Refusal::from_broker(&answer)),
@@ -106,6 +109,8 @@ impl Plan {
         let is_lite = client.client_type() == Some(ClientType::LitePushConsumer);
         if is_lite {
             check_lite_load(proxy, client)?;
+        } else {
+            check_not_lite(client, &group)?;
         }
         let count = asked.batch_size.min(proxy.config.receive_batch_max);
         let pop = if is_lite {
@@ -165,6 +170,21 @@ fn poll_ms(
 /// Whether the server keeps the messages out of sight for as long as the client works on them.
 fn is_renewed(proxy: &Proxy, asked: &ReceiveMessageRequest) -> bool {
     asked.auto_renew && proxy.config.auto_renew
+}
+
+/// A group for lite topics has clients that say so.
+fn check_not_lite(client: &Client, group: &SubscriptionGroupConfig) -> Result<()> {
+    let Some(bound) = group.attributes.get(BOUND_TOPIC) else { return Ok(()) };
+    let name = &group.group_name;
+    if client.settings().is_none() {
+        let text = format!(
+            "group {name} is for the lite topics of {bound}, and the settings of client {} are not known (any more)",
+            client.id
+        );
+        return Err(Refusal::new(Code::BadRequest, text));
+    }
+    let text = format!("group {name} is only for consumers of the lite topics of {bound}");
+    Err(Refusal::new(Code::IllegalConsumerGroup, text))
 }
 
 /// Lite topics are many: a client that doesn't get done with some gets no more.

@@ -9,13 +9,17 @@ use crate::schema::offset_option::OffsetType;
 use crate::schema::{
     Code, LiteSubscriptionAction, OffsetOption, SyncLiteSubscriptionRequest, SyncLiteSubscriptionResponse,
 };
+use crate::settings::{LITE_QUOTA_ATTRIBUTE, lite_quota};
+use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::body::lite::{self, LiteAction, LiteSubscription, LiteSubscriptions, OffsetOptionType};
 use roxmq_protocol::code::request;
 use roxmq_protocol::json::ToJson;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tonic::Request;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// Lite topics in one call beyond a client's quota.
+const BEYOND_QUOTA: usize = 300;
 /// The attribute that names the topic of a group for lite topics.
 pub const BOUND_TOPIC: &str = "lite.bind.topic";
 
@@ -30,7 +34,8 @@ pub async fn handle(
     if asked.action() == LiteSubscriptionAction::PartialAdd {
         asked.lite_topic_set.iter().try_for_each(|name| lite_topic(name, &proxy.config))?;
     }
-    check_bound(proxy, topic, group).await?;
+    check_bound(proxy, topic, group, asked.lite_topic_set.len()).await?;
+    check_rate(proxy, asked.action())?;
     let subscription = LiteSubscription {
         action: action(asked.action()),
         client_id: client.id.to_string(),
@@ -48,10 +53,10 @@ pub async fn handle(
     Ok(SyncLiteSubscriptionResponse { status: Some(ok()) })
 }
 
-async fn check_bound(proxy: &Proxy, topic: &str, group: &str) -> Result<()> {
+async fn check_bound(proxy: &Proxy, topic: &str, group: &str, count: usize) -> Result<()> {
     let config = proxy.facts.group(group).await?;
     match config.attributes.get(BOUND_TOPIC) {
-        Some(bound) if bound == topic => Ok(()),
+        Some(bound) if bound == topic => check_count(&config, count),
         Some(bound) => {
             let text = format!("group {group} is for the lite topics of {bound}, not of {topic}");
             Err(Refusal::new(Code::IllegalTopic, text))
@@ -61,6 +66,33 @@ async fn check_bound(proxy: &Proxy, topic: &str, group: &str) -> Result<()> {
             Err(Refusal::new(Code::IllegalConsumerGroup, text))
         }
     }
+}
+
+/// Clients keep to the quota that their settings say. One that says more in one call than a client that is just
+/// changing its mind could is wrong.
+fn check_count(group: &SubscriptionGroupConfig, count: usize) -> Result<()> {
+    let quota = lite_quota(group);
+    let limit = usize::try_from(quota).unwrap_or(0).saturating_add(BEYOND_QUOTA);
+    if count <= limit {
+        return Ok(());
+    }
+    let text = format!(
+        "the call has {count} lite topics, the limit is {limit}: {quota} ({LITE_QUOTA_ATTRIBUTE} of the group {}) \
+         and {BEYOND_QUOTA} more",
+        group.group_name
+    );
+    Err(Refusal::new(Code::LiteSubscriptionQuotaExceeded, text))
+}
+
+fn check_rate(proxy: &Proxy, action: LiteSubscriptionAction) -> Result<()> {
+    let limit = proxy.config.lite_subscriptions_per_s_max;
+    if action != LiteSubscriptionAction::PartialAdd || proxy.lite_subscriptions.take(limit, Instant::now()) {
+        return Ok(());
+    }
+    let text = format!(
+        "there were {limit} calls within this second, which is the limit (maxSyncLiteSubscriptionRate)"
+    );
+    Err(Refusal::new(Code::TooManyRequests, text))
 }
 
 fn action(action: LiteSubscriptionAction) -> LiteAction {

@@ -102,6 +102,7 @@ keys! {
     "renewSchedulePeriodMillis" renew_period_ms,
     "invisibleTimeMillisWhenClear" released_invisible_ms,
     "maxLiteRenewNumPerChannel" lite_unacknowledged_max,
+    "maxSyncLiteSubscriptionRate" lite_subscriptions_per_s_max,
     "grpcClientProducerMaxAttempts" producer_attempts_max,
     "grpcClientProducerBackoffInitialMillis" producer_backoff_initial_ms,
     "grpcClientProducerBackoffMaxMillis" producer_backoff_max_ms,

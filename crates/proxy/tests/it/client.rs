@@ -35,7 +35,13 @@ impl Clients {
     pub fn client(&self, id: &str) -> Peer {
         let origin = format!("http://{}", self.address).parse().unwrap();
         let channel = Channel(self.connection.clone());
-        Peer { id: id.to_owned(), stub: MessagingServiceClient::with_origin(channel, origin) }
+        Peer {
+            id: id.to_owned(),
+            language: Some("RUST"),
+            version: Some("5.0.3"),
+            timeout: Some(Duration::from_secs(30)),
+            stub: MessagingServiceClient::with_origin(channel, origin),
+        }
     }
 }
 
@@ -56,10 +62,14 @@ impl Service<http::Request<Body>> for Channel {
     }
 }
 
-/// A client with an id of its own.
+/// A client with an id of its own, and what it says of itself with each call.
 #[derive(Clone)]
 pub struct Peer {
+    /// Said only if there is one.
     pub id: String,
+    pub language: Option<&'static str>,
+    pub version: Option<&'static str>,
+    pub timeout: Option<Duration>,
     pub stub: MessagingServiceClient<Channel>,
 }
 
@@ -68,10 +78,17 @@ impl Peer {
     pub fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         let metadata = request.metadata_mut();
-        metadata.insert("x-mq-client-id", self.id.parse().unwrap());
-        metadata.insert("x-mq-language", "RUST".parse().unwrap());
-        metadata.insert("x-mq-client-version", "5.0.3".parse().unwrap());
-        request.set_timeout(Duration::from_secs(30));
+        if !self.id.is_empty() {
+            metadata.insert("x-mq-client-id", self.id.parse().unwrap());
+        }
+        for (name, value) in [("x-mq-language", self.language), ("x-mq-client-version", self.version)] {
+            if let Some(value) = value {
+                metadata.insert(name, value.parse().unwrap());
+            }
+        }
+        if let Some(timeout) = self.timeout {
+            request.set_timeout(timeout);
+        }
         request
     }
 
@@ -125,6 +142,10 @@ pub struct Say(UnboundedSender<TelemetryCommand>);
 impl Say {
     pub fn say(&self, status: Option<Status>, command: telemetry_command::Command) {
         self.0.send(TelemetryCommand { status, command: Some(command) }).unwrap();
+    }
+
+    pub fn say_nothing(&self) {
+        self.0.send(TelemetryCommand::default()).unwrap();
     }
 }
 

@@ -62,24 +62,6 @@ async fn a_consumer_is_known_to_the_broker_until_it_leaves() {
     node.stop().await;
 }
 
-#[tokio::test]
-async fn a_stream_of_a_wrong_client_fails_and_says_why() {
-    let node = Node::start().await;
-    let mut client = node.client("c").await;
-    let mut stream = client.telemetry(consumer("bad group")).await;
-    let status = stream.message().await.unwrap_err();
-    assert_eq!(status.code(), tonic::Code::InvalidArgument);
-    assert!(status.message().contains("bad group"), "{}", status.message());
-    let mut stream = client.telemetry(Settings::default()).await;
-    assert_eq!(stream.message().await.unwrap_err().code(), tonic::Code::InvalidArgument);
-    let mut nobody = node.client(" ").await;
-    let mut stream = nobody.telemetry(consumer("G")).await;
-    let refused = stream.message().await.unwrap().unwrap();
-    assert_eq!(code(refused.status.as_ref()), Code::ClientIdRequired);
-    assert!(stream.message().await.unwrap().is_none());
-    node.stop().await;
-}
-
 /// An open stream kept the server from stopping until the grace was over.
 #[tokio::test]
 async fn a_stop_ends_open_streams() {

@@ -4,10 +4,11 @@
 
 mod bad_input;
 mod client;
+mod errors;
 mod lives;
 mod node;
 mod questions;
-mod refusals;
 mod renewals;
 mod routes;
+mod script;
 mod sends;

@@ -1,11 +1,13 @@
 //! A broker with gRPC in front of it, on a free port with a store of its own.
 
 use crate::client::{Clients, Peer};
+use crate::script::Script;
 use roxmq_broker::config::{BrokerConfig, CurrentConfig};
 use roxmq_broker::registration::{BoxFuture, NameServers};
 use roxmq_broker::{Broker, BrokerOptions, BrokerService};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
+use roxmq_protocol::sys_flag::perm;
 use roxmq_proxy::invoker::LocalInvoker;
 use roxmq_proxy::{Grpc, Proxy, ProxyConfig};
 use roxmq_remoting::{CallError, Client, Server, ServerOptions};
@@ -13,12 +15,14 @@ use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 pub const BROKER: &str = "broker-a";
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How often is looked at what is waited for.
+const LOOK_PERIOD: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_secs(5);
 
 struct NoNameServers;
@@ -39,6 +43,8 @@ pub struct Node {
     proxy: Arc<Proxy>,
     upkeep: JoinHandle<()>,
     server: Server,
+    /// What the broker does otherwise than it would.
+    pub script: Arc<Script>,
 }
 
 impl Node {
@@ -69,7 +75,8 @@ impl Node {
         })
         .unwrap();
         broker.run().unwrap();
-        let service = Arc::new(BrokerService::new(Arc::clone(&broker)));
+        let script = Arc::<Script>::default();
+        let service = Arc::new(script.around(BrokerService::new(Arc::clone(&broker))));
         let invoker = LocalInvoker::new(Arc::clone(&service), BROKER, 0);
         let proxy = Proxy::new(Arc::new(invoker), proxy);
         let upkeep = tokio::spawn(Arc::clone(&proxy).run());
@@ -79,7 +86,7 @@ impl Node {
             ..ServerOptions::default()
         };
         let server = Server::start(options, service).await.unwrap();
-        Node { dir, broker, proxy, upkeep, server }
+        Node { dir, broker, proxy, upkeep, server, script }
     }
 
     /// In the order of a real server.
@@ -112,16 +119,44 @@ impl Node {
 
     /// A topic of four queues that takes messages of this type.
     pub async fn topic(&self, name: &str, message_type: &str) {
-        let request = Command::request(request::UPDATE_AND_CREATE_TOPIC)
-            .with("topic", name)
-            .with("defaultTopic", "TBW102")
-            .with("readQueueNums", 4)
-            .with("writeQueueNums", 4)
-            .with("perm", 6)
-            .with("topicFilterType", "SINGLE_TAG")
-            .with("topicSysFlag", 0)
-            .with("order", false)
-            .with("attributes", format!("+message.type={message_type}"));
-        self.operate(request).await;
+        let attributes = format!("+message.type={message_type}");
+        let perm = perm::READ | perm::WRITE;
+        self.operate(topic(name, 4, 4, perm).with("attributes", attributes)).await;
     }
+
+    /// A topic with so many queues and these permissions.
+    pub async fn topic_with(&self, name: &str, read_queues: i32, write_queues: i32, perm: i32) {
+        self.operate(topic(name, read_queues, write_queues, perm)).await;
+    }
+
+    /// A group as its JSON says.
+    pub async fn group(&self, json: &str) {
+        self.operate(Command::request(request::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).body(json.to_owned()))
+            .await;
+    }
+
+    pub async fn delete_group(&self, name: &str) {
+        self.operate(Command::request(request::DELETE_SUBSCRIPTIONGROUP).with("groupName", name)).await;
+    }
+
+    /// Waits until something is so in the broker.
+    pub async fn until(&self, is: impl Fn(&Broker) -> bool) {
+        let started = Instant::now();
+        while !is(&self.broker) {
+            assert!(started.elapsed() < PATIENCE, "it never is so");
+            tokio::time::sleep(LOOK_PERIOD).await;
+        }
+    }
+}
+
+fn topic(name: &str, read_queues: i32, write_queues: i32, perm: i32) -> Command {
+    Command::request(request::UPDATE_AND_CREATE_TOPIC)
+        .with("topic", name)
+        .with("defaultTopic", "TBW102")
+        .with("readQueueNums", read_queues)
+        .with("writeQueueNums", write_queues)
+        .with("perm", perm)
+        .with("topicFilterType", "SINGLE_TAG")
+        .with("topicSysFlag", 0)
+        .with("order", false)
 }

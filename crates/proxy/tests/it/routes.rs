@@ -1,6 +1,6 @@
 //! Routes and assignments.
 
-use crate::client::{Clients, code, resource};
+use crate::client::{code, resource};
 use crate::node::{BROKER, Node};
 use roxmq_proxy::schema::*;
 
@@ -57,16 +57,5 @@ async fn a_group_is_assigned_brokers_and_a_group_in_order_queues() {
             answer.assignments.iter().map(|assigned| assigned.message_queue.as_ref().unwrap().id).collect();
         assert_eq!(ids, expected, "{group}");
     }
-    node.stop().await;
-}
-
-#[tokio::test]
-async fn services_that_are_not_there_are_unimplemented() {
-    let node = Node::start().await;
-    let mut client = Clients::connect(node.address()).await.client("");
-    let request = client.request(QueryRouteRequest::default());
-    // Without an id a client gets a status like any other refusal.
-    let answer = client.stub.query_route(request).await.unwrap().into_inner();
-    assert_eq!(code(answer.status.as_ref()), Code::ClientIdRequired);
     node.stop().await;
 }

@@ -1,7 +1,7 @@
 //! What became of messages that a broker has stored.
 
 use crate::message::transaction_id::TransactionId;
-use crate::refusal::{Refusal, Result, common, ok, status_of};
+use crate::refusal::{Refusal, Result, ok};
 use crate::schema::{Code, Message, MessageType, SendMessageResponse, SendResultEntry, Status};
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
@@ -49,8 +49,7 @@ pub fn response(messages: &[Message], answer: &Command, broker: &str) -> Result<
         }
     };
     let entries: Vec<_> = messages.iter().zip(first_offset..).map(entry).collect();
-    let common = common(entries.iter().map(|_| code)).unwrap_or(Code::InternalServerError);
-    Ok(SendMessageResponse { status: Some(status_of(common)), entries })
+    Ok(SendMessageResponse { status: Some(status), entries })
 }
 
 /// The id of the transaction whose half message was stored.
