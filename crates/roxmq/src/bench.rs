@@ -1,10 +1,12 @@
-//! `roxmq bench`: load over the remoting protocol, histograms, and the server's CPU and memory when it is local.
+//! `roxmq bench`: load over the remoting protocol or gRPC, histograms, and the server's CPU and memory when it is
+//! local.
 //!
-//! Every loop is bounded in time. The load comes from blocking threads with pipelined requests, so that the client's
-//! own cost stays small beside the server's.
+//! Every loop is bounded in time. The load of the remoting protocol comes from blocking threads with pipelined
+//! requests, so that the client's own cost stays small beside the server's.
 
 mod connection;
 mod consume;
+mod grpc;
 mod latency;
 mod produce;
 mod report;
@@ -29,15 +31,17 @@ enum Workload {
     Consume(consume::Arguments),
     /// Send at a rate and measure the time until a long-polling consumer has the message.
     Latency(latency::Arguments),
+    /// Open gRPC connections that only wait for messages, and measure what they cost.
+    Idle(grpc::idle::Arguments),
 }
 
 /// What every workload takes.
 #[derive(Clone, Debug, Args)]
 struct Target {
-    /// The broker, as HOST:PORT.
-    #[arg(long, default_value = "127.0.0.1:10911")]
-    addr: String,
-    /// The topic; created on first use if the broker allows it.
+    /// The broker, as HOST:PORT; on this machine by default, at the port of the protocol (10911, gRPC 8081).
+    #[arg(long)]
+    addr: Option<String>,
+    /// The topic; over the remoting protocol created on first use if the broker allows it.
     #[arg(long, default_value = "RoxmqBench")]
     topic: String,
     /// Queues of the topic to use.
@@ -52,6 +56,14 @@ struct Target {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
+}
+
+impl Target {
+    fn addr(&self, grpc: bool) -> &str {
+        const REMOTING: &str = "127.0.0.1:10911";
+        const GRPC: &str = "127.0.0.1:8081";
+        self.addr.as_deref().unwrap_or(if grpc { GRPC } else { REMOTING })
+    }
 }
 
 /// Tells the threads of a workload when to stop.
@@ -76,9 +88,15 @@ impl Deadline {
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let report = match arguments.workload {
+        Workload::Produce(arguments) if arguments.grpc => grpc::produce::run_all(&arguments)?,
         Workload::Produce(arguments) => produce::run(&arguments)?,
+        Workload::Consume(arguments) if arguments.grpc => grpc::consume::run_all(&arguments)?,
         Workload::Consume(arguments) => consume::run(&arguments)?,
         Workload::Latency(arguments) => latency::run(&arguments)?,
+        Workload::Idle(arguments) => {
+            grpc::idle::run(&arguments)?.print();
+            return Ok(ExitCode::SUCCESS);
+        }
     };
     report.print();
     Ok(if report.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

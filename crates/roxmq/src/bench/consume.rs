@@ -1,4 +1,4 @@
-//! Consuming: each connection pulls its share of the queues, one request after the other.
+//! Consuming over the remoting protocol: each connection pulls its share of the queues, one request after the other.
 
 use super::connection::{Connection, describe};
 use super::produce::set_field;
@@ -13,13 +13,25 @@ use std::time::Instant;
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    target: Target,
+    pub(super) target: Target,
+    /// Receive over gRPC, and acknowledge each message. The topic must be there.
+    #[arg(long)]
+    pub(super) grpc: bool,
     /// Connections, each with a thread.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
-    connections: u32,
-    /// Messages of one pull, at the most.
+    pub(super) connections: u32,
+    /// Messages of one pull or receive, at the most; gRPC servers give up to 32.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    max: u32,
+    pub(super) max: u32,
+    /// With gRPC: receives under way on each connection.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) window: u32,
+    /// With gRPC: messages of 1 KiB to send before the measurement.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000_000))]
+    pub(super) fill: u32,
+    /// With gRPC: the consumer group.
+    #[arg(long, default_value = "roxmq_bench")]
+    pub(super) group: String,
 }
 
 /// A pull without long polling, whose subscription is in the request.
@@ -29,7 +41,7 @@ pub const SUSPEND: u32 = 2;
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let target = &arguments.target;
-    let cost = ServerCost::start(&target.addr, target.pid);
+    let cost = ServerCost::start(target.addr(false), target.pid);
     let deadline = Deadline::after(target.seconds);
     let tally = Tally::new("consume", target);
     std::thread::scope(|scope| {
@@ -50,7 +62,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
 
 fn pull_share(arguments: &Arguments, number: u32, deadline: &Deadline, tally: &Tally) -> anyhow::Result<()> {
     let target = &arguments.target;
-    let mut connection = Connection::open(&target.addr)?;
+    let mut connection = Connection::open(target.addr(false))?;
     let mut share = Vec::new();
     for queue_id in (0..target.queues).filter(|queue_id| queue_id % arguments.connections == number) {
         let (first, _) = connection.offsets(&target.topic, queue_id)?;

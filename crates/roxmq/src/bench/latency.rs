@@ -33,11 +33,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     make_topic(arguments)?;
     let mut consumers = Vec::new();
     for queue_id in 0..target.queues {
-        let mut connection = Connection::open(&target.addr)?;
+        let mut connection = Connection::open(target.addr(false))?;
         let (_, next) = connection.offsets(&target.topic, queue_id)?;
         consumers.push((connection, queue_id, next));
     }
-    let cost = ServerCost::start(&target.addr, target.pid);
+    let cost = ServerCost::start(target.addr(false), target.pid);
     let deadline = Deadline::after(target.seconds);
     let tally = Tally::new("latency", target);
     let epoch = Instant::now();
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
 
 /// One message to the topic makes it, where the broker makes topics on first use.
 fn make_topic(arguments: &Arguments) -> anyhow::Result<()> {
-    let mut connection = Connection::open(&arguments.target.addr)?;
+    let mut connection = Connection::open(arguments.target.addr(false))?;
     let answer = connection.call(&send_request(arguments, Bytes::from(vec![0; 8])))?;
     anyhow::ensure!(
         answer.code == response::SUCCESS,
@@ -75,7 +75,7 @@ fn make_topic(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn produce(arguments: &Arguments, epoch: Instant, deadline: &Deadline) -> anyhow::Result<()> {
-    let (mut reader, mut writer) = Connection::open(&arguments.target.addr)?.split();
+    let (mut reader, mut writer) = Connection::open(arguments.target.addr(false))?.split();
     std::thread::scope(|scope| {
         // The answers only have to be taken off the socket.
         scope.spawn(move || while reader.next().is_ok() {});

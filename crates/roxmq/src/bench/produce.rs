@@ -1,4 +1,4 @@
-//! Producing: each connection keeps a window of sends under way.
+//! Producing over the remoting protocol: each connection keeps a window of sends under way.
 
 use super::connection::{Connection, Reader, Writer, describe};
 use super::report::{Report, Tally};
@@ -15,22 +15,33 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    target: Target,
-    /// Connections, each with two threads.
+    pub(super) target: Target,
+    /// Send over gRPC. The topic must be there.
+    #[arg(long)]
+    pub(super) grpc: bool,
+    /// Connections, each with threads of its own.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
-    connections: u32,
+    pub(super) connections: u32,
     /// Sends under way on each connection.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    window: u32,
+    pub(super) window: u32,
     /// Body bytes of a message.
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
-    size: u32,
+    pub(super) size: u32,
     /// Messages of one send; more than 1 sends batches.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    batch: u32,
+    pub(super) batch: u32,
     /// Messages a second over all connections; as fast as possible if not given.
     #[arg(long)]
     rate: Option<u32>,
+}
+
+impl Arguments {
+    /// The time between two sends of one connection; none for as fast as possible.
+    pub(super) fn gap(&self) -> Option<Duration> {
+        let rate = f64::from(self.rate?.max(1));
+        Some(Duration::from_secs_f64(f64::from(self.connections * self.batch) / rate))
+    }
 }
 
 /// How long the last answers may take after the last send.
@@ -50,11 +61,11 @@ struct Sent {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let target = &arguments.target;
-    let cost = ServerCost::start(&target.addr, target.pid);
+    let cost = ServerCost::start(target.addr(false), target.pid);
     let deadline = Deadline::after(target.seconds);
     let tally = Tally::new("produce", target);
     let connections = (0..arguments.connections)
-        .map(|_| Connection::open(&target.addr))
+        .map(|_| Connection::open(target.addr(false)))
         .collect::<anyhow::Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         for (number, connection) in connections.into_iter().enumerate() {
@@ -83,9 +94,7 @@ fn send(writer: &mut Writer, window: &Window, arguments: &Arguments, number: u32
     let mut request = first_request(arguments);
     let mut opaque = 0;
     let mut queue_id = number;
-    let gap = arguments.rate.map(|rate| {
-        Duration::from_secs_f64(f64::from(arguments.connections * arguments.batch) / f64::from(rate.max(1)))
-    });
+    let gap = arguments.gap();
     let mut next = Instant::now();
     while !deadline.passed() {
         if let Some(gap) = gap {

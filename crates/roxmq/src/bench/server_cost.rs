@@ -6,11 +6,14 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Kernel ticks a second, the same on every Linux that this runs on (`USER_HZ`).
 const TICKS_PER_SECOND: f64 = 100.0;
+/// Memory that isn't a file's.
+const ANONYMOUS: &str = "RssAnon:";
 
-/// A server's CPU time at the start of a measurement.
+/// What a server had used at the start of a measurement.
 pub struct ServerCost {
     pid: u32,
     cpu_seconds: f64,
+    anonymous_mib: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -18,6 +21,8 @@ pub struct Cost {
     pub pid: u32,
     pub cpu_seconds: f64,
     pub anonymous_mib: f64,
+    /// Anonymous memory beyond that at the start.
+    pub growth_mib: f64,
     pub peak_mib: f64,
 }
 
@@ -25,23 +30,34 @@ impl ServerCost {
     /// None if the server isn't on this machine or isn't to be seen.
     pub fn start(addr: &str, pid: Option<u32>) -> Option<Self> {
         let pid = pid.or_else(|| find_listener(addr))?;
-        Some(ServerCost { pid, cpu_seconds: cpu_seconds(pid)? })
+        Some(ServerCost {
+            pid,
+            cpu_seconds: cpu_seconds(pid)?,
+            anonymous_mib: mebibytes(&status(pid)?, ANONYMOUS)?,
+        })
     }
 
     /// What it used since.
     pub fn finish(self) -> Option<Cost> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
-        let mebibytes = |key: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-            Some(line.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
-        };
+        let status = status(self.pid)?;
+        let anonymous_mib = mebibytes(&status, ANONYMOUS)?;
         Some(Cost {
             pid: self.pid,
             cpu_seconds: cpu_seconds(self.pid)? - self.cpu_seconds,
-            anonymous_mib: mebibytes("RssAnon:")?,
-            peak_mib: mebibytes("VmHWM:")?,
+            anonymous_mib,
+            growth_mib: anonymous_mib - self.anonymous_mib,
+            peak_mib: mebibytes(&status, "VmHWM:")?,
         })
     }
+}
+
+fn status(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/status")).ok()
+}
+
+fn mebibytes(status: &str, key: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
 }
 
 fn cpu_seconds(pid: u32) -> Option<f64> {

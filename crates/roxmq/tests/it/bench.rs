@@ -12,12 +12,17 @@ fn every_workload_measures_a_server() {
     let process = Process::spawn_in(temporary.path(), &["dev"]);
     let (process, ready) = process.wait_for_line("ready").unwrap();
     let address = format!("127.0.0.1:{}", dev_port(&ready));
-    let measure = |workload: &str, more: &[&str]| {
+    let bench = |workload: &str, more: &[&str]| -> Value {
         let common = ["bench", workload, "--addr", &address, "--seconds", "1", "--json"];
         let ended = run(&[&common, more].concat());
         assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
-        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
-        assert_sane(&report, workload, process.pid());
+        serde_json::from_str(&ended.stdout).unwrap()
+    };
+    let measure = |workload: &str, more: &[&str]| {
+        let report = bench(workload, more);
+        let name =
+            if more.contains(&"--grpc") { format!("{workload} over gRPC") } else { workload.to_owned() };
+        assert_sane(&report, &name, process.pid());
         report
     };
     let produced = measure("produce", &["--size", "200"]);
@@ -26,6 +31,12 @@ fn every_workload_measures_a_server() {
     let sent = messages(&produced) + messages(&batches);
     assert!(messages(&consumed) <= sent, "{consumed:#} after {produced:#} and {batches:#}");
     measure("latency", &["--rate", "200"]);
+    measure("produce", &["--grpc", "--size", "200", "--window", "4"]);
+    measure("produce", &["--grpc", "--rate", "500", "--batch", "2"]);
+    measure("consume", &["--grpc", "--fill", "2000"]);
+    let waiting = bench("idle", &["--connections", "20"]);
+    assert_eq!(waiting["connections"], 20, "{waiting:#}");
+    assert_eq!(waiting["waiting"]["pid"], process.pid(), "{waiting:#}");
     assert!(process.terminate().status.success());
 }
 
@@ -53,8 +64,11 @@ fn assert_sane(report: &Value, workload: &str, pid: u32) {
 fn nobody_there() {
     // Bound and let go: a port where nobody listens.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    for workload in ["produce", "consume", "latency"] {
-        let ended = run(&["bench", workload, "--addr", &address, "--seconds", "1"]);
+    let workloads: [&[&str]; 5] =
+        [&["produce"], &["consume"], &["latency"], &["produce", "--grpc"], &["consume", "--grpc"]];
+    for workload in workloads {
+        let common: [&str; 4] = ["--addr", &address, "--seconds", "1"];
+        let ended = run(&[&["bench"], workload, &common].concat());
         assert_eq!(ended.status.code(), Some(1), "{ended:#?}");
         let text = format!("{}{}", ended.stdout, ended.stderr);
         assert!(text.contains(&format!("cannot connect to {address}")), "{ended:#?}");
