@@ -16,6 +16,8 @@ mod pop;
 mod receipts;
 mod state;
 mod subscriptions;
+mod turns;
+mod wildcards;
 
 pub(crate) use admin::{broker_info, client_info, group_info, parent_info, topic_info, trigger};
 pub(crate) use control::control;

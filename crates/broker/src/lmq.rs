@@ -47,7 +47,10 @@ fn is_open(config: &BrokerConfig, topic: &Topic) -> bool {
 /// The light queues that a message names in its properties, as it is about to be stored in the topic.
 pub(crate) fn list_of<'a>(broker: &Broker, topic: &Topic, properties: Properties<'a>) -> &'a str {
     match properties.get(name::INNER_MULTI_DISPATCH) {
-        Some(list) if is_dispatched(&topic.topic_name) && is_open(&broker.config(), topic) => list,
+        Some(list) if is_dispatched(&topic.topic_name) && is_open(&broker.config(), topic) => {
+            broker.lite.coming(broker, list);
+            list
+        }
         _ => "",
     }
 }
@@ -70,6 +73,7 @@ pub(crate) fn admitted_list<'a>(
         ));
     }
     lmq_names(list).try_for_each(|queue| check_room(broker, config, queue))?;
+    broker.lite.coming(broker, list);
     Ok(list)
 }
 

@@ -81,7 +81,10 @@ impl Control<'_> {
             }
             LiteAction::CompleteAdd => {
                 let group = self.admit()?;
-                let wanted = if is_true(&group, WILDCARD) { self.all_queues() } else { self.named_queues()? };
+                let all = is_true(&group, WILDCARD);
+                // Noted before it looks at what is there, so that nothing comes in between.
+                self.broker.lite.set_wildcard(&self.key, &self.subscription.topic, all);
+                let wanted = if all { self.all_queues() } else { self.named_queues()? };
                 for queue in self.broker.lite.queues_of(&self.key) {
                     if !wanted.contains(&*queue) {
                         self.remove(&queue);
@@ -127,7 +130,7 @@ impl Control<'_> {
         self.subscription.lite_topics.iter().map(queue).collect()
     }
 
-    /// Every lite topic of the parent. Those that come later are there when the client renews its subscription.
+    /// Every lite topic of the parent.
     fn all_queues(&self) -> BTreeSet<String> {
         let topics = self.broker.store.topics();
         let of_parent = |queue: &Arc<str>| {

@@ -1,7 +1,7 @@
 //! Pops from all lite topics of a client (200070).
 
 use super::state::{ClientKey, client_key};
-use super::subscriptions::Turn;
+use super::turns::Turn;
 use super::{bound_group, parent};
 use crate::Broker;
 use crate::dispatch::Answer;

@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) free: BTreeSet<(Millis, OrderKey)>,
     /// Somebody is looking there just now.
     pub(super) looking: HashSet<OrderKey>,
+    /// Clients that get every lite topic of a parent, by parent.
+    pub(super) wildcards: HashMap<String, BTreeSet<ClientKey>>,
     /// Lite topics of all clients together.
     pub(super) subscriptions: usize,
 }
@@ -97,6 +99,44 @@ impl State {
         Ok(self.clients.entry(key.clone()).or_insert_with(|| Client::new(parent, now)))
     }
 
+    /// Subscribes a client that is there to a light queue; whether that is new.
+    pub(super) fn subscribe(
+        &mut self,
+        key: &ClientKey,
+        queue: &str,
+        limit: usize,
+        watched: impl FnOnce(&str) -> Subscribed,
+    ) -> Result<bool, Refusal> {
+        let Some(client) = self.clients.get_mut(key) else { return Ok(false) };
+        if client.queues.contains(queue) {
+            return Ok(false);
+        }
+        if self.subscriptions >= limit {
+            let subscriptions = self.subscriptions;
+            return Err(quota(format!("there are {subscriptions} subscriptions, the limit is {limit}")));
+        }
+        let name: Arc<str> = queue.into();
+        client.queues.insert(Arc::clone(&name));
+        client.mark(&name);
+        self.subscriptions += 1;
+        let subscribed = self.queues.entry(name).or_insert_with_key(|name| watched(name));
+        subscribed.clients.insert(key.clone());
+        Ok(true)
+    }
+
+    /// Whether that changes whether the client gets every lite topic of the parent.
+    pub(super) fn set_wildcard(&mut self, key: &ClientKey, parent: &str, wanted: bool) -> bool {
+        if wanted {
+            return self.wildcards.entry(parent.to_owned()).or_default().insert(key.clone());
+        }
+        let Some(clients) = self.wildcards.get_mut(parent) else { return false };
+        let had = clients.remove(key);
+        if clients.is_empty() {
+            self.wildcards.remove(parent);
+        }
+        had
+    }
+
     pub(super) fn mark_ready(&mut self, group: Option<&str>, queue: &Arc<str>) {
         let Some(subscribed) = self.queues.get(queue) else { return };
         for key in subscribed.clients.iter().filter(|key| group.is_none_or(|group| *key.0 == *group)) {
@@ -146,7 +186,7 @@ impl State {
     }
 }
 
-pub(super) fn quota(why: String) -> Refusal {
+fn quota(why: String) -> Refusal {
     Refusal::new(
         response::LITE_SUBSCRIPTION_QUOTA_EXCEEDED,
         format!("lite subscription quota exceeded: {why} (maxLiteSubscriptionCount)"),

@@ -432,3 +432,32 @@ async fn pop_until_quiet(peer: &Peer, client: &str) -> Vec<String> {
         got.extend(found.iter().map(|message| message.text().to_owned()));
     }
 }
+
+/// Lite topics born after start were not delivered to wildcard subscribers until a restart.
+#[tokio::test]
+async fn who_wants_all_lite_topics_gets_new_ones_at_once() {
+    let node = started(&clock(), r#","+lite.sub.wildcard":"true""#).await;
+    assert_code(&node.call(send_lite("old", "old")).await, 0, &[]);
+    let renew = |client: &str| control(subscription(client, LiteAction::CompleteAdd, &[]));
+    assert_code(&node.call(renew("client")).await, 0, &[]);
+    assert_eq!(texts(&popped(&node, "client").await.1), ["old"]);
+    let peer = node.connect().await;
+    for body in ["new0", "new1", "new2"] {
+        let waiting = peer.start(pop("client", 1, 30_000));
+        assert_code(&node.call(send_lite(body, body)).await, 0, &[]);
+        assert_eq!(texts(&messages(&waiting.await)), [body]);
+    }
+    // One that came, went and comes again is new.
+    assert_code(
+        &node.call(Command::request(request::DELETE_TOPIC_IN_BROKER).with("topic", "%LMQ%$P$new0")).await,
+        0,
+        &[],
+    );
+    assert_code(&node.call(send_lite("new0", "again")).await, 0, &[]);
+    assert_eq!(texts(&popped(&node, "client").await.1), ["again"]);
+    // Who has left gets nothing more, and nothing is kept for it.
+    assert_code(&node.call(control(subscription("client", LiteAction::CompleteRemove, &[]))).await, 0, &[]);
+    assert_code(&node.call(send_lite("late", "late")).await, 0, &[]);
+    assert!(popped(&node, "client").await.1.is_empty());
+    node.stop().await;
+}
