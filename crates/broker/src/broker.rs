@@ -152,7 +152,7 @@ impl Broker {
             pops: &pops.table,
             timers: &timer_table,
         };
-        let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root);
+        let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root, config.get().enable_lmq);
         let mut loaded = state::load(&snapshot_files, &store, tables)?;
         let filters = RegisteredFilters::default();
         let filter_file = ConfigFile::new(Arc::clone(&files), &root.join("config"), FILTERS_FILE);

@@ -11,6 +11,7 @@ mod flight_file;
 mod journal;
 mod load;
 mod offset_batches;
+mod offset_files;
 mod replay;
 mod snapshot;
 mod writer;

@@ -5,6 +5,7 @@
 
 use super::config_file::Found;
 use super::flight_file;
+use super::offset_files::{self, decode_lmq_offsets, decode_offsets};
 use super::replay::{Positions, ReplayError, Replayed, Tables, replay};
 use super::snapshot::{self, Snapshot};
 use super::writer::{SnapshotFiles, Versions};
@@ -53,7 +54,10 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     let topics = loader.take(files.topics.path(), files.topics.load(snapshot::decode_topics)?);
     let groups = loader.take(files.groups.path(), files.groups.load(snapshot::decode_groups)?);
     let modes = loader.take(files.modes.path(), files.modes.load(snapshot::decode_modes)?);
-    let offsets = loader.take(files.offsets.path(), files.offsets.load(snapshot::decode_offsets)?);
+    let (plain, lmq) = (files.offsets.load(decode_offsets)?, files.lmq_offsets.load(decode_lmq_offsets)?);
+    let (offsets, others) = offset_files::choose(plain, lmq, files.enable_lmq);
+    loader.report(&others);
+    let offsets = loader.take(files.offsets.path(), offsets);
     let delays = loader.take(files.delays.path(), files.delays.load(snapshot::decode_delays)?);
     let orders = loader.take(files.orders.path(), files.orders.load(snapshot::decode_orders)?);
     let flight = loader.take(files.flight.path(), files.flight.load_bytes(flight_file::decode)?);
@@ -122,6 +126,13 @@ struct Loader {
 }
 
 impl Loader {
+    /// Notes what was wrong with a file that doesn't count.
+    fn report<T>(&mut self, found: &Found<T>) {
+        if let Found::Copy(_, repair) | Found::Damaged(repair) = found {
+            self.loaded.repairs.push(repair.clone());
+        }
+    }
+
     /// The snapshot, with a note of what was wrong.
     fn take<T>(&mut self, path: &Path, found: Found<Snapshot<T>>) -> Option<Snapshot<T>> {
         let snapshot = match found {

@@ -4,24 +4,20 @@
 //! ignores it and doesn't write it, so that a file without it is known to be the Java server's.
 
 use crate::groups::{DataVersion, ForbiddenTable, SubscriptionGroupConfig};
-use crate::offsets::{GroupOffsets, QueueOffsets};
 use crate::topics::TopicConfig;
 use roxmq_protocol::body::assignment::RequestModesByTopic;
 use roxmq_protocol::body::order_info::OrderInfoTable;
 use roxmq_protocol::json::{Fields, Form, JsonError, Value, Writer};
-use roxmq_store::{PhyOffset, QueueId};
+use roxmq_store::PhyOffset;
 use std::collections::BTreeMap;
 
 pub(super) const TOPICS_FILE: &str = "topics.json";
 pub(super) const GROUPS_FILE: &str = "subscriptionGroup.json";
 pub(super) const MODES_FILE: &str = "messageRequestMode.json";
-pub(super) const OFFSETS_FILE: &str = "consumerOffset.json";
 pub(super) const DELAYS_FILE: &str = "delayOffset.json";
 pub(super) const ORDERS_FILE: &str = "consumerOrderInfo.json";
 
-const LOG_OFFSET: &str = "roxmqLogOffset";
-/// Between topic and group in the keys of the offset table.
-const TOPIC_GROUP_SEPARATOR: char = '@';
+pub(super) const LOG_OFFSET: &str = "roxmqLogOffset";
 
 /// A table as a file has it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,27 +93,6 @@ pub(super) fn decode_orders(value: &Value) -> Result<Snapshot<OrderInfoTable>, J
     decode(value, value.need("table")?)
 }
 
-pub(super) fn encode_offsets(snapshot: &Snapshot<GroupOffsets>, pulled: &GroupOffsets) -> Vec<u8> {
-    encode(snapshot, |writer| {
-        writer.field("offsetTable", &flat_offsets(&snapshot.table));
-        writer.field("pullOffsetTable", &flat_offsets(pulled));
-        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
-    })
-}
-
-pub(super) fn decode_offsets(value: &Value) -> Result<Snapshot<GroupOffsets>, JsonError> {
-    let flat: FlatOffsets = value.need("offsetTable")?;
-    let mut table = GroupOffsets::new();
-    for (key, queues) in flat {
-        // Neither topics nor groups have the separator in their names.
-        let Some((topic, group)) = key.split_once(TOPIC_GROUP_SEPARATOR) else { continue };
-        let queues: QueueOffsets =
-            queues.into_iter().map(|(queue, offset)| (QueueId(queue), offset)).collect();
-        table.entry(group.to_owned()).or_default().insert(topic.to_owned(), queues);
-    }
-    decode(value, table)
-}
-
 pub(super) fn encode_delays(snapshot: &Snapshot<BTreeMap<i32, i64>>) -> Vec<u8> {
     encode(snapshot, |writer| {
         writer.field("offsetTable", &snapshot.table);
@@ -129,22 +104,8 @@ pub(super) fn decode_delays(value: &Value) -> Result<Snapshot<BTreeMap<i32, i64>
     decode(value, value.need("offsetTable")?)
 }
 
-/// `topic@group` to queue to offset.
-type FlatOffsets = BTreeMap<String, BTreeMap<i32, i64>>;
-
-fn flat_offsets(offsets: &GroupOffsets) -> FlatOffsets {
-    let mut flat = FlatOffsets::new();
-    for (group, topics) in offsets {
-        for (topic, queues) in topics {
-            let queues = queues.iter().map(|(queue, offset)| (queue.0, *offset)).collect();
-            flat.insert(format!("{topic}{TOPIC_GROUP_SEPARATOR}{group}"), queues);
-        }
-    }
-    flat
-}
-
 /// Writes the version, then the other fields, which come after it in order of names.
-fn encode<T>(snapshot: &Snapshot<T>, others: impl FnOnce(&mut Writer)) -> Vec<u8> {
+pub(super) fn encode<T>(snapshot: &Snapshot<T>, others: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let mut writer = Writer::new(Form::Pretty);
     writer.object(|writer| {
         writer.field("dataVersion", &snapshot.version);
@@ -153,7 +114,7 @@ fn encode<T>(snapshot: &Snapshot<T>, others: impl FnOnce(&mut Writer)) -> Vec<u8
     writer.into_bytes()
 }
 
-fn decode<T>(value: &Value, table: T) -> Result<Snapshot<T>, JsonError> {
+pub(super) fn decode<T>(value: &Value, table: T) -> Result<Snapshot<T>, JsonError> {
     Ok(Snapshot {
         version: value.field_or_default("dataVersion")?,
         log_offset: value.field::<i64>(LOG_OFFSET)?.map(PhyOffset),
@@ -234,19 +195,6 @@ mod tests {
     }
 
     #[test]
-    fn offsets_in_javas_form_have_bare_keys() {
-        let queues = QueueOffsets::from([(QueueId(0), 3), (QueueId(1), 1)]);
-        let table = GroupOffsets::from([("G".to_owned(), BTreeMap::from([("T".to_owned(), queues)]))]);
-        let snapshot = Snapshot { version: version(), log_offset: Some(PhyOffset(7)), table };
-        let expected = format!(
-            "{{\n\t{VERSION},\n\t\"offsetTable\":{{\n\t\t\"T@G\":{{\n\t\t\t0:3,\n\t\t\t1:1\n\t\t}}\n\t}},\
-             \n\t\"pullOffsetTable\":{{}},\n\t\"roxmqLogOffset\":7\n}}"
-        );
-        let encoded = encode_offsets(&snapshot, &GroupOffsets::new());
-        check(&encoded, &expected, decode_offsets, &snapshot);
-    }
-
-    #[test]
     fn delays_in_javas_form_have_bare_keys() {
         let snapshot =
             Snapshot { version: version(), log_offset: None, table: BTreeMap::from([(1, 20), (3, 5)]) };
@@ -265,27 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn the_java_servers_own_files_are_read() {
-        let text = r#"{
-            "dataVersion":{"counter":2,"stateVersion":0,"timestamp":1},
-            "groupTopicMap":{"G":["T"]},
-            "offsetTable":{"T@G":{0:5,"1":6},"%RETRY%G@G":{0:0}},
-            "pullOffsetTable":{}
-        }"#;
-        let snapshot = decode_offsets(&parse(text.as_bytes()).expect("JSON")).expect("offsets");
-        assert_eq!(snapshot.log_offset, None);
-        let topics = snapshot.table.get("G").expect("the group");
-        assert_eq!(topics.get("T"), Some(&QueueOffsets::from([(QueueId(0), 5), (QueueId(1), 6)])));
-        assert_eq!(topics.get("%RETRY%G"), Some(&QueueOffsets::from([(QueueId(0), 0)])));
-    }
-
-    #[test]
     fn a_file_without_its_table_is_damaged() {
         let value = parse(b"{}").expect("JSON");
         assert!(decode_topics(&value).is_err());
         assert!(decode_groups(&value).is_err());
         assert!(decode_modes(&value).is_err());
-        assert!(decode_offsets(&value).is_err());
         assert!(decode_delays(&value).is_err());
         assert!(decode_orders(&value).is_err());
     }

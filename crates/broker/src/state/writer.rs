@@ -3,6 +3,7 @@
 use super::StateLog;
 use super::config_file::ConfigFile;
 use super::flight_file;
+use super::offset_files;
 use super::replay::Tables;
 use super::snapshot::{self, Groups, Snapshot};
 use crate::groups::DataVersion;
@@ -36,6 +37,9 @@ pub(crate) struct SnapshotFiles {
     pub(super) groups: ConfigFile,
     pub(super) modes: ConfigFile,
     pub(super) offsets: ConfigFile,
+    pub(super) lmq_offsets: ConfigFile,
+    /// `enableLmq`: a Java server would keep the offsets in the latter file.
+    pub(super) enable_lmq: bool,
     pub(super) delays: ConfigFile,
     pub(super) orders: ConfigFile,
     pub(super) flight: ConfigFile,
@@ -45,14 +49,16 @@ pub(crate) struct SnapshotFiles {
 }
 
 impl SnapshotFiles {
-    pub(crate) fn new(files: Arc<dyn FileSystem>, store_root: &Path) -> Self {
+    pub(crate) fn new(files: Arc<dyn FileSystem>, store_root: &Path, enable_lmq: bool) -> Self {
         let dir = store_root.join("config");
         let file = |name| ConfigFile::new(Arc::clone(&files), &dir, name);
         SnapshotFiles {
             topics: file(snapshot::TOPICS_FILE),
             groups: file(snapshot::GROUPS_FILE),
             modes: file(snapshot::MODES_FILE),
-            offsets: file(snapshot::OFFSETS_FILE),
+            offsets: file(offset_files::OFFSETS_FILE),
+            lmq_offsets: file(offset_files::LMQ_OFFSETS_FILE),
+            enable_lmq,
             delays: file(snapshot::DELAYS_FILE),
             orders: file(snapshot::ORDERS_FILE),
             flight: file(flight_file::FLIGHT_FILE),
@@ -167,7 +173,11 @@ impl SnapshotWriter {
             written.modes = Some(generation);
         }
         if let Some((generation, offsets)) = copies.offsets {
-            self.files.offsets.save(&snapshot::encode_offsets(&offsets, &copies.pulled))?;
+            self.files.offsets.save(&offset_files::encode_offsets(&offsets, &copies.pulled))?;
+            if self.files.enable_lmq {
+                let content = offset_files::encode_lmq_offsets(&offsets, &copies.pulled);
+                self.files.lmq_offsets.save(&content)?;
+            }
             written.offsets = Some(generation);
             written.versions.offsets = offsets.version;
         }

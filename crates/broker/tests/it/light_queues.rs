@@ -128,3 +128,24 @@ async fn failed_messages_are_not_entered_again() {
     assert_eq!(node.all("%LMQ%a", 0).await.len(), 1);
     node.stop().await;
 }
+
+/// The Java server keeps the offsets of light groups in a file and table of their own.
+#[tokio::test]
+async fn offsets_that_a_java_server_left_count_and_it_finds_ours() {
+    let node = Node::start_with(&ON).await;
+    assert_code(&node.call(send_naming("T", "%LMQ%a", "0")).await, 0, &[]);
+    assert_code(&node.call(commit("%LMQ%group", "%LMQ%a", 1)).await, 0, &[]);
+    let left = r#"{"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1},
+        "lmqOffsetTable":{"%LMQ%a@%LMQ%group":0},"offsetTable":{"T@G":{0:1}},"pullOffsetTable":{}}"#;
+    let node = node
+        .restart_after(|root| {
+            let file = root.join("config/lmqConsumerOffset.json");
+            let ours = std::fs::read_to_string(&file).unwrap();
+            assert!(ours.contains("\"%LMQ%a@%LMQ%group\":1"), "{ours}");
+            std::fs::write(&file, left).unwrap();
+        })
+        .await;
+    assert_eq!(number(&node.call(query("%LMQ%group", "%LMQ%a")).await, "offset"), 0);
+    assert_eq!(number(&node.call(query("G", "T")).await, "offset"), 1);
+    node.stop().await;
+}
