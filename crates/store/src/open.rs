@@ -36,6 +36,7 @@ pub(crate) fn open(
     let root = options.root.clone();
     files.create_dir_all(&root).map_err(at(&root))?;
     let lock = lock(&*files, &root)?;
+    refuse_batch_queues(&*files, &root)?;
     let crashed = exists(&*files, &root, "abort").map_err(at(&root))?;
     let checkpoint_path = root.join("checkpoint");
     let checkpoint = Checkpoint::read(&*files, &checkpoint_path).map_err(at(&checkpoint_path))?;
@@ -80,6 +81,29 @@ fn check(options: &StoreOptions) -> Result<(), OpenError> {
         });
     }
     Ok(())
+}
+
+/// Messages that nobody can reach would be lost without a word.
+fn refuse_batch_queues(files: &dyn FileSystem, root: &Path) -> Result<(), OpenError> {
+    let path = root.join("batchconsumequeue");
+    let list = |dir: &Path| match files.list(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        result => result.map_err(at(dir)),
+    };
+    let mut topics = Vec::new();
+    for topic in list(&path)?.into_iter().filter(|entry| entry.is_dir) {
+        let queues = list(&topic.path)?.into_iter().filter(|entry| entry.is_dir);
+        let files = queues.map(|queue| list(&queue.path)).collect::<Result<Vec<_>, _>>()?;
+        // A deleted topic leaves its directories.
+        if files.iter().any(|files| !files.is_empty()) {
+            topics.push(topic.name);
+        }
+    }
+    if topics.is_empty() {
+        return Ok(());
+    }
+    topics.sort();
+    Err(OpenError::BatchQueues { path, topics: topics.join(", ") })
 }
 
 fn load_index(files: &Arc<dyn FileSystem>, options: &StoreOptions) -> Result<Option<KeyIndex>, OpenError> {

@@ -45,6 +45,10 @@ pub enum OpenError {
         "{path} has {found} bytes, but maxHashSlotNum={slots} and maxIndexNum={entries} make {expected}; set both to what they were when the file was made"
     )]
     IndexFileSize { path: PathBuf, found: u64, expected: u64, slots: u32, entries: u32 },
+    #[error(
+        "{path} holds queues of the topics {topics} (queue.type=BatchCQ), which only the Java server can read; consume and delete these topics there, or move {path} away to open the store without their messages"
+    )]
+    BatchQueues { path: PathBuf, topics: String },
 }
 
 /// The topic of the records that say how the broker's state changed; only its queue 0 is used. The store writes and

@@ -27,8 +27,10 @@ pub(super) struct PendingSend {
     /// Its messages in the batch; several for a batch request.
     pub(super) messages: Range<usize>,
     pub(super) queue_id: QueueId,
-    /// Its unique key in [`Answers::keys`]; empty for a batch request.
+    /// Its unique key in [`Answers::keys`]; empty for a batch, but for one of a topic with batches for messages.
     pub(super) key: Range<usize>,
+    /// It stands for one message with the batch's key.
+    pub(super) is_inner_batch: bool,
     /// For a timer message the time in its recall handle.
     pub(super) recall_ms: Option<Millis>,
     pub(super) topic: Arc<Topic>,
@@ -86,8 +88,9 @@ impl Answers<'_> {
             return;
         }
         let places = &self.stored[send.messages.clone()];
+        let named = if send.is_inner_batch { 1 } else { places.len() };
         ids.clear();
-        ids.extend(places.iter().map(|place| OffsetMessageId {
+        ids.extend(places.iter().take(named).map(|place| OffsetMessageId {
             store_host: self.sender.store_host,
             phy_offset: place.phy_offset.0,
         }));
@@ -100,7 +103,7 @@ impl Answers<'_> {
             queue_id: send.queue_id.0,
             queue_offset: places.first().map_or(0, |place| place.queue_offset.0),
             transaction_id: Some(key).filter(|key| !key.is_empty()),
-            batch_uniq_id: None,
+            batch_uniq_id: Some(key).filter(|_| send.is_inner_batch),
             recall_handle: recall_handle.as_deref(),
             region: &self.sender.region,
             trace_on: self.sender.trace_on,

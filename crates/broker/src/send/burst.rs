@@ -10,6 +10,7 @@ use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
+use crate::topics::attributes;
 use crate::transactions::NewHalf;
 use roxmq_protocol::code::response;
 use roxmq_protocol::frame::Frame;
@@ -131,8 +132,13 @@ impl SendBurst {
         let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
         let mut recall_ms = None;
         let mut place = Place::Own;
+        let mut is_inner_batch = false;
         let queue_id = if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
+            if attributes::has_batches(&admitted.topic.attributes) {
+                self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
+                is_inner_batch = key_start < self.keys.len();
+            }
             admitted.queue_id
         } else {
             let (properties, ids) = (&mut self.properties, &mut self.unique_ids);
@@ -156,6 +162,7 @@ impl SendBurst {
             messages: first..self.batch.len(),
             queue_id,
             key: key_start..self.keys.len(),
+            is_inner_batch,
             recall_ms,
             topic,
             record_bytes: self.batch.bytes() - bytes_before,

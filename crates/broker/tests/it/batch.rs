@@ -2,7 +2,8 @@
 
 use crate::node::Node;
 use crate::requests::*;
-use roxmq_protocol::code::response;
+use roxmq_protocol::code::{request, response};
+use roxmq_protocol::command::Command;
 use std::collections::BTreeSet;
 
 /// The messages of a batch once had one and the same id.
@@ -106,5 +107,32 @@ async fn a_bad_batch_leaves_nothing() {
     assert!(node.all("T", 0).await.is_empty());
     assert_code(&node.call(good).await, response::SUCCESS, &[]);
     assert_eq!(node.all("T", 0).await.len(), 2);
+    node.stop().await;
+}
+
+/// The Java client names each message of a batch, unless the broker says that the batch has an id of its own.
+#[tokio::test]
+async fn a_batch_for_a_topic_of_batches_has_one_id() {
+    let node = Node::start().await;
+    let create = Command::request(request::UPDATE_AND_CREATE_TOPIC)
+        .with("topic", "B")
+        .with("defaultTopic", "TBW102")
+        .with("readQueueNums", 1)
+        .with("writeQueueNums", 1)
+        .with("perm", 6)
+        .with("topicFilterType", "SINGLE_TAG")
+        .with("attributes", "+queue.type=BatchCQ");
+    assert_code(&node.call(create).await, response::SUCCESS, &[]);
+    for first in ["0", "2"] {
+        let sent = batch("B", &[("one", String::new()), ("two", String::new())]);
+        let answer = node.call(change(sent, "i", properties(&[("UNIQ_KEY", "BATCH")]))).await;
+        assert_code(&answer, response::SUCCESS, &[]);
+        assert_eq!((answer.field("batchUniqId"), answer.field("queueOffset")), (Some("BATCH"), Some(first)));
+        assert_eq!(node.by_id(answer.field("msgId").expect("one id")).await.text(), "one");
+    }
+    let all = node.all("B", 0).await;
+    assert_eq!(all.iter().map(Message::text).collect::<Vec<_>>(), ["one", "two", "one", "two"]);
+    let plain = node.call(batch("B", &[("one", String::new())])).await;
+    assert_eq!((plain.field("batchUniqId"), plain.field("transactionId")), (None, None));
     node.stop().await;
 }

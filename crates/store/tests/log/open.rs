@@ -45,6 +45,20 @@ fn files_of_another_size_are_left_alone() {
     assert_eq!(bodies(&fixture.open(), "T"), numbers(0..100));
 }
 
+/// Queues of batches, which only the Java server reads: their messages would be out of reach without a word.
+#[test]
+fn queues_of_another_kind_are_no_empty_ones() {
+    let fixture = Fixture::new();
+    let queue = fixture.path("batchconsumequeue/T/0");
+    std::fs::create_dir_all(&queue).unwrap();
+    fixture.open();
+    std::fs::write(queue.join("00000000000000000000"), [0; 46]).unwrap();
+    let Err(error) = fixture.try_open() else { panic!("opened without the messages of T") };
+    assert!(matches!(error, OpenError::BatchQueues { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("topics T ") && text.contains("batchconsumequeue"), "{text}");
+}
+
 #[test]
 fn a_gap_between_files_is_no_end_of_the_log() {
     let fixture = Fixture::new();
