@@ -1,7 +1,8 @@
 //! Takes a timer message back before it is delivered: request 370.
 //!
 //! What is stored is another timer message, for the same slot, that names the one to be left out. As the key index knows
-//! every message of the timer topic, a recall of what isn't there, or was taken back before, is refused.
+//! every message of the timer topic, a second recall is refused. One of a message that isn't there is taken, as by the
+//! Java server, and takes nothing back.
 
 use super::QUEUE;
 use crate::Broker;
@@ -36,7 +37,7 @@ fn recall(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
     let handle = check(broker, &header)?;
     let _one_at_a_time = broker.timers.recalls.lock();
     let slot = check_time(broker, &handle)?;
-    check_waits(broker, &handle, slot)?;
+    check_first(broker, &handle, slot)?;
     store(broker, &header, &handle, slot)?;
     Ok(Command::response(response::SUCCESS).with("msgId", &handle.uniq_key))
 }
@@ -97,36 +98,31 @@ fn check_time(broker: &Broker, handle: &RecallHandle) -> Result<Millis, Refusal>
     Ok(slot_before(Millis(handle.time_ms), config.timer_precision_ms))
 }
 
-/// Refuses what is known to be in vain. Without an index nothing is known.
-fn check_waits(broker: &Broker, handle: &RecallHandle, slot: Millis) -> Result<(), Refusal> {
+/// Refuses to recall what was recalled. Without an index nothing is known.
+fn check_first(broker: &Broker, handle: &RecallHandle, slot: Millis) -> Result<(), Refusal> {
     if !broker.config().message_index_enable {
         return Ok(());
     }
+    let slot = slot.to_string();
     let hash = java_hash::index_hash(names::TIMER_TOPIC, &handle.uniq_key);
     let found = broker.store.query_key(hash, Millis(0), Millis(i64::MAX), FOUND_MAX)?;
-    let mut waits = false;
     for place in found.places {
         let Some(raw) = broker.store.record(place)? else { continue };
         let Ok(record) = Record::decode(&raw) else { continue };
         let [uniq_key, out, topic] =
             record.properties.get_all([name::UNIQ_KEY, name::TIMER_OUT_MS, name::REAL_TOPIC]);
-        if record.topic != names::TIMER_TOPIC || uniq_key != Some(handle.uniq_key.as_str()) {
-            continue;
-        }
-        // A message of another topic may have the key, too. To take it back takes nothing back, as with Java's server.
-        waits = true;
-        let same = topic == Some(handle.topic.as_str()) && out == Some(slot.to_string().as_str());
-        if same && record.properties.contains(name::TIMER_DEL_UNIQKEY) {
+        // A message of another topic may have the key, too.
+        let same =
+            [uniq_key, out, topic] == [&handle.uniq_key, &slot, &handle.topic].map(|text| Some(&**text));
+        let is_recall = record.properties.contains(name::TIMER_DEL_UNIQKEY);
+        if record.topic == names::TIMER_TOPIC && same && is_recall {
             return Err(illegal(format!(
                 "recall failed, the message {} was recalled already",
                 handle.uniq_key
             )));
         }
     }
-    if waits {
-        return Ok(());
-    }
-    Err(illegal(format!("recall failed, no message {} waits in this broker", handle.uniq_key)))
+    Ok(())
 }
 
 fn store(

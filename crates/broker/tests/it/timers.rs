@@ -236,8 +236,9 @@ async fn handles_that_take_nothing_back() {
         &["timerMaxDelaySec"],
     )
     .await;
-    check("T", &of("T", "broker-a", 8_001, "7F99"), response::ILLEGAL_OPERATION, &["7F99"]).await;
-    // A key that two topics share takes the other topic's message back no more than with the Java server.
+    // Taken as by the Java server, whose tests do this, and in vain: of a message that isn't there, and of one whose key
+    // another topic has.
+    check("T", &of("T", "broker-a", 8_001, "7F99"), response::SUCCESS, &[]).await;
     check("Other", &of("Other", "broker-a", 8_001, "7F01"), response::SUCCESS, &[]).await;
     timers.set(9_000);
     assert_eq!(timers.delivered(1).await, ["x"]);
