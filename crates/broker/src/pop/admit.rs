@@ -103,14 +103,14 @@ fn check_request(
     now: Millis,
 ) -> Result<(), Refusal> {
     let broker = &config.broker_name;
-    let late_ms = now.0.saturating_sub(born.0).saturating_sub(header.poll_time);
+    let late_ms = now.0.saturating_sub(born.0).saturating_sub(header.poll_time.max(0));
     if late_ms > LATE_MS_MAX {
         let remark =
             format!("the broker[{broker}] pop message is timeout too much: its time was up {late_ms} ms ago");
         return Err(Refusal::new(response::POLLING_TIMEOUT, remark));
     }
     check_broker(config, "pop")?;
-    let PopHeader { max_msg_nums, invisible_time, poll_time, queue_id, .. } = header;
+    let PopHeader { max_msg_nums, invisible_time, queue_id, .. } = header;
     if *max_msg_nums > COUNT_MAX {
         return Err(Refusal::invalid(format!(
             "the broker[{broker}] pop message's num is greater than 32: maxMsgNums is {max_msg_nums}"
@@ -122,9 +122,6 @@ fn check_request(
         )));
     }
     check_invisible_time(*invisible_time)?;
-    if *poll_time < 0 {
-        return Err(Refusal::invalid(format!("pollTime[{poll_time}] is illegal, it must not be negative")));
-    }
     if *queue_id < ANY_QUEUE {
         return Err(Refusal::invalid(format!(
             "queueId[{queue_id}] is illegal, it must be a queue of the topic, or {ANY_QUEUE} for any"
@@ -223,7 +220,6 @@ mod tests {
         for time in [0, -1, i64::MIN, i64::MAX, INVISIBLE_MS_MAX + 1] {
             check("invisibleTime", &|header| header.invisible_time = time);
         }
-        check("pollTime[-1]", &|header| header.poll_time = -1);
         check("queueId[-2]", &|header| header.queue_id = -2);
         assert_eq!(check_request(&config, &header(), Millis(5), Millis(5)), Ok(()));
     }
