@@ -404,7 +404,6 @@ pub(super) const ACCEPTED: &[(&str, &str)] = &[
     ("useMessageFilterForNotification", "true"),
     ("usePIDColdCtrStrategy", "true"),
     ("useReentrantLockWhenPutMessage", "true"),
-    ("useSeparateRetryQueue", "false"),
     ("useSeparateStorePathForRocksdbCQ", ""),
     ("useSingleRocksDBForAllConfigs", "false"),
     ("useStaticSubscription", "false"),

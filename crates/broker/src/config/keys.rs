@@ -168,6 +168,8 @@ keys! {
     priority_order_asc / "priorityOrderAsc": bool = true, AtOnce;
     /// Whether popped messages keep the name of the retry topic that they come from.
     pop_response_return_actual_retry_topic / "popResponseReturnActualRetryTopic": bool = false, AtOnce;
+    /// Retry topics of POP get as many queues as the topics, not one.
+    use_separate_retry_queue / "useSeparateRetryQueue": bool = false, AtOnce;
     /// Whether a group that has too many messages of a queue in flight gets no more of it.
     enable_pop_message_threshold / "enablePopMessageThreshold": bool = false, AtOnce;
     pop_inflight_message_threshold / "popInflightMessageThreshold": usize = 10_000, AtOnce;

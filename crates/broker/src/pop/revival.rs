@@ -7,7 +7,7 @@ use crate::retry;
 use crate::send::IndexKeys;
 use crate::send_back::properties_of_copy;
 use crate::state::StateError;
-use crate::topics::Topic;
+use crate::topics::{Topic, TopicConfig};
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::receipt::PopOrigin;
@@ -17,15 +17,15 @@ use roxmq_protocol::{java_hash, names};
 use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId};
 use std::sync::Arc;
 
-/// A retry topic of POP has one queue.
+/// A retry topic of POP has one queue, but for `useSeparateRetryQueue`.
 const RETRY_QUEUES: i32 = 1;
-/// The queue that all copies go to.
-const COPY_QUEUE: QueueId = QueueId(0);
+const FIRST_QUEUE: QueueId = QueueId(0);
 
 /// A message that was not acknowledged in time, and where its copy goes.
 pub(super) struct Revival {
     bytes: Vec<u8>,
     to: Arc<Topic>,
+    queue_id: QueueId,
     /// For a dead letter: the topic that the message was sent to.
     dead_from: Option<String>,
 }
@@ -44,9 +44,12 @@ impl Revival {
             return Ok(None);
         };
         let is_dead = retry::is_spent(record.reconsume_times, group.retry_max_times);
-        let to = if is_dead { dead_letter_topic(broker, queue)? } else { retry_topic(broker, queue)? };
+        let (to, queue_id) = match is_dead {
+            true => (dead_letter_topic(broker, queue)?, FIRST_QUEUE),
+            false => retry_queue(broker, queue)?,
+        };
         let dead_from = is_dead.then(|| queue.normal_topic().to_owned());
-        Ok(Some(Revival { bytes, to, dead_from }))
+        Ok(Some(Revival { bytes, to, queue_id, dead_from }))
     }
 
     /// Puts the copy into the batch; gives its bytes.
@@ -58,7 +61,7 @@ impl Revival {
         let keys = IndexKeys::of(record.properties);
         let message = NewMessage {
             topic: &self.to.topic_name,
-            queue_id: COPY_QUEUE,
+            queue_id: self.queue_id,
             flag: record.flag,
             sys_flag: record.sys_flag,
             born: Millis(record.born_timestamp),
@@ -105,19 +108,42 @@ impl Revival {
 }
 
 /// What is in a retry topic already stays there.
-fn retry_topic(broker: &Broker, queue: &PopQueue) -> Result<Arc<Topic>, StateError> {
+fn retry_queue(broker: &Broker, queue: &PopQueue) -> Result<(Arc<Topic>, QueueId), StateError> {
+    let config = broker.config();
     let name = match PopOrigin::of(&queue.topic) {
-        PopOrigin::Topic => {
-            names::pop_retry_topic(&queue.topic, &queue.group, broker.config().enable_retry_topic_v2)
-        }
+        PopOrigin::Topic => names::pop_retry_topic(&queue.topic, &queue.group, config.enable_retry_topic_v2),
         PopOrigin::RetryV1 | PopOrigin::RetryV2 => queue.topic.to_string(),
     };
     let topic = broker.topics.create_internal(&name, RETRY_QUEUES, perm::READ | perm::WRITE, 0)?;
-    if broker.offsets.get(&queue.group, &name, COPY_QUEUE).is_none() {
+    let (topic, queue_id) = match config.use_separate_retry_queue {
+        true => separate(broker, topic, queue)?,
+        false => (topic, FIRST_QUEUE),
+    };
+    if broker.offsets.get(&queue.group, &name, queue_id).is_none() {
         // So that tools show what waits in it before anything was popped from it.
-        broker.offsets.commit(&queue.group, &name, COPY_QUEUE, 0);
+        broker.offsets.commit(&queue.group, &name, queue_id, 0);
     }
-    Ok(topic)
+    Ok((topic, queue_id))
+}
+
+/// The retry topic with as many queues as the topic itself, and the one for messages of this queue. Queues that are
+/// too many are still read.
+fn separate(
+    broker: &Broker,
+    topic: Arc<Topic>,
+    queue: &PopQueue,
+) -> Result<(Arc<Topic>, QueueId), StateError> {
+    let normal = broker.topics.get(queue.normal_topic());
+    let queues = normal.map_or(RETRY_QUEUES, |normal| normal.write_queue_nums.max(RETRY_QUEUES));
+    let topic = match topic.write_queue_nums == queues {
+        true => topic,
+        false => broker.topics.put(TopicConfig {
+            read_queue_nums: topic.read_queue_nums.max(queues),
+            write_queue_nums: queues,
+            ..topic.config.clone()
+        })?,
+    };
+    Ok((topic, QueueId(queue.id.0 % queues)))
 }
 
 fn dead_letter_topic(broker: &Broker, queue: &PopQueue) -> Result<Arc<Topic>, StateError> {

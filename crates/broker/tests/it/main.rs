@@ -20,6 +20,7 @@ mod operators;
 mod pop;
 mod pop_consumer;
 mod pop_order;
+mod pop_retry;
 mod pop_waiting;
 mod priority;
 mod pull;
