@@ -16,7 +16,7 @@ start_server() {
   "$ROXMQ" server --store "$WORK/store" --namesrv-port "$NAMESRV_PORT" --set "listenPort=$BROKER_PORT" \
     --set "grpcServerPort=$GRPC_PORT" --set bindAddress=127.0.0.1 --set brokerIP1=127.0.0.1 \
     --set transactionCheckInterval=5000 --set transactionTimeOut=6000 \
-    > "$WORK/server.out" 2> "$WORK/server.log" &
+    >> "$WORK/server.out" 2>> "$WORK/server.log" &
   SERVER_PID=$!
   for _ in $(seq 100); do
     (exec 3<> "/dev/tcp/127.0.0.1/$BROKER_PORT") 2> /dev/null && return 0
