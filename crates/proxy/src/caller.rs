@@ -34,7 +34,11 @@ impl<'a> Caller<'a> {
 
 /// How long the client waits for the call, if it says.
 pub fn deadline(metadata: &MetadataMap) -> Option<Duration> {
-    let text = metadata.get(DEADLINE)?.to_str().ok()?;
+    timeout(metadata.get(DEADLINE)?.to_str().ok()?)
+}
+
+/// A time as calls carry it.
+pub fn timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     // More digits than the protocol of gRPC has are no time.
     let number: u64 = (digits.len() <= 8).then(|| digits.parse().ok())??;

@@ -52,7 +52,8 @@ async fn listen(
             Ok(None) => return client.telemetry.end(stream, []),
             Err(status) => {
                 tracing::debug!(client_id = %client.id, %status, "a telemetry stream broke");
-                return client.telemetry.end(stream, []);
+                // It may be about what the client sent, if it is still there.
+                return client.telemetry.end(stream, [Err(status)]);
             }
         }
     }

@@ -95,19 +95,6 @@ async fn many_bad_calls_leave_nothing_behind() {
     node.stop().await;
 }
 
-#[tokio::test]
-async fn what_is_too_large_for_a_call_is_refused_by_the_transport() {
-    let config = ProxyConfig { inbound_message_bytes_max: 1 << 20, ..ProxyConfig::default() };
-    let node = Node::start_with(&[], config).await;
-    let mut client = node.client("c").await;
-    let large = "x".repeat(2 << 20);
-    let request = client.request(SendMessageRequest { messages: vec![message("T", "1", &large)] });
-    let status = client.stub.send_message(request).await.unwrap_err();
-    assert_eq!(status.code(), tonic::Code::OutOfRange);
-    assert!(status.message().contains("too large"), "{status}");
-    node.stop().await;
-}
-
 /// Receives that wait are answered when the server stops, and not broken off.
 #[tokio::test]
 async fn a_stop_answers_receives_that_wait() {

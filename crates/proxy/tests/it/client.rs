@@ -32,6 +32,15 @@ impl Clients {
         Clients { connection, address }
     }
 
+    /// Any request, such as no client makes.
+    pub async fn raw(&self, request: http::Request<Body>) -> Result<http::Response<Incoming>, hyper::Error> {
+        self.connection.clone().send_request(request).await
+    }
+
+    pub fn uri(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
     pub fn client(&self, id: &str) -> Peer {
         let origin = format!("http://{}", self.address).parse().unwrap();
         let channel = Channel(self.connection.clone());

@@ -12,3 +12,4 @@ mod renewals;
 mod routes;
 mod script;
 mod sends;
+mod transport;
