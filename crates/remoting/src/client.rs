@@ -99,19 +99,15 @@ impl Client {
         tls: Option<Arc<ClientConfig>>,
         service: Arc<S>,
     ) -> Self {
-        let drive = move |io: TcpOrTls, connection: Arc<Connection>, registry: Arc<Registry>| {
-            let service = service.clone();
-            match io {
-                TcpOrTls::Tcp(io) => {
-                    tokio::spawn(Driver::new(io, Vec::new(), service, connection, registry, None));
-                }
-                TcpOrTls::Tls(io) => {
-                    tokio::spawn(Driver::new(io, Vec::new(), service, connection, registry, None));
-                }
-            }
+        let pool = Pool {
+            options,
+            tls,
+            registry: OnceLock::new(),
+            slots: Mutex::default(),
+            drive: Box::new(move |io, connection, registry| {
+                drive(io, Arc::clone(&service), connection, registry);
+            }),
         };
-        let pool =
-            Pool { options, tls, registry: OnceLock::new(), slots: Mutex::default(), drive: Box::new(drive) };
         Client { pool: Arc::new(pool) }
     }
 
@@ -132,7 +128,27 @@ impl Client {
         let reason = match connected {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no connection within {timeout:?}"),
+            Err(_) => no_connection_within(timeout),
+        };
+        Err(CallError::Connect { addr: addr.to_owned(), reason })
+    }
+
+    /// A connection to `host:port` that is the caller's alone; what the server asks over it goes to this service. It
+    /// stays until somebody closes it, or it is idle for too long.
+    pub async fn connect_alone<S: Service>(
+        &self,
+        addr: &str,
+        service: Arc<S>,
+    ) -> Result<Arc<Connection>, CallError> {
+        let timeout = self.pool.options.connect_timeout;
+        let connected = tokio::time::timeout(timeout, self.pool.open(addr)).await;
+        let reason = match connected {
+            Ok(Ok((io, connection))) => {
+                drive(io, service, Arc::clone(&connection), self.pool.registry());
+                return Ok(connection);
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => no_connection_within(timeout),
         };
         Err(CallError::Connect { addr: addr.to_owned(), reason })
     }
@@ -181,14 +197,19 @@ impl Pool {
         if let Some(connection) = self.slots.lock().get(addr).and_then(Slot::alive) {
             return Ok(connection);
         }
-        let connection = self.connect(addr).await?;
+        let (io, connection) = self.open(addr).await?;
+        (self.drive)(io, Arc::clone(&connection), self.registry());
         if let Some(slot) = self.slots.lock().get_mut(addr) {
             slot.connection = Some(connection.clone());
         }
         Ok(connection)
     }
 
-    async fn connect(&self, addr: &str) -> io::Result<Arc<Connection>> {
+    fn registry(&self) -> Arc<Registry> {
+        Arc::clone(self.registry.get_or_init(|| Registry::start(self.options.idle_timeout)))
+    }
+
+    async fn open(&self, addr: &str) -> io::Result<(TcpOrTls, Arc<Connection>)> {
         let (host, port) = split(addr)?;
         let stream = TcpStream::connect((host, port)).await?;
         stream.set_nodelay(true)?;
@@ -202,9 +223,7 @@ impl Pool {
             }
         };
         let connection = Arc::new(Connection::new(ends, self.options.output_bytes_max));
-        let registry = self.registry.get_or_init(|| Registry::start(self.options.idle_timeout));
-        (self.drive)(io, connection.clone(), registry.clone());
-        Ok(connection)
+        Ok((io, connection))
     }
 }
 
@@ -223,6 +242,22 @@ impl fmt::Debug for Pool {
             .field("slots", &self.slots)
             .finish_non_exhaustive()
     }
+}
+
+/// Starts the task of a connection.
+fn drive<S: Service>(io: TcpOrTls, service: Arc<S>, connection: Arc<Connection>, registry: Arc<Registry>) {
+    match io {
+        TcpOrTls::Tcp(io) => {
+            tokio::spawn(Driver::new(io, Vec::new(), service, connection, registry, None));
+        }
+        TcpOrTls::Tls(io) => {
+            tokio::spawn(Driver::new(io, Vec::new(), service, connection, registry, None));
+        }
+    }
+}
+
+fn no_connection_within(timeout: Duration) -> String {
+    format!("no connection within {timeout:?}")
 }
 
 /// Splits `host:port`; an IPv6 address stands in brackets.
