@@ -1,8 +1,7 @@
 //! One client, as long as it is there: its link to the brokers, what it said of itself, its telemetry stream.
 
 use crate::caller::Caller;
-use crate::invoker::Link;
-use crate::refusal::Result;
+use crate::invoker::{Link, Unanswered};
 use crate::schema::{ClientType, Settings};
 use crate::telemetry::Outbound;
 use parking_lot::{Mutex, RwLock};
@@ -45,7 +44,12 @@ impl Client {
         Command { language: self.language, ..Command::request(code) }
     }
 
-    pub async fn call(&self, broker: &str, request: Command, timeout: Duration) -> Result<Command> {
+    pub async fn call(
+        &self,
+        broker: &str,
+        request: Command,
+        timeout: Duration,
+    ) -> Result<Command, Unanswered> {
         self.link.call(broker, request, timeout).await
     }
 

@@ -17,6 +17,9 @@ pub struct ProxyConfig {
     pub grpc_server_port: u16,
     /// `remotingListenPort`
     pub remoting_listen_port: u16,
+    /// `remotingAccessAddr`: the host that clients of the remoting protocol are told to find brokers at, empty for the
+    /// address that they connected to.
+    pub remoting_access_addr: String,
     /// `grpcMaxInboundMessageSize`: of a whole call. 16 MiB, an eighth of the Java server's.
     pub inbound_message_bytes_max: usize,
     /// `grpcMaxConcurrentCallsPerConnection`: 1024; more wait in the client.
@@ -86,6 +89,20 @@ pub struct ProxyConfig {
     /// `grpcProxyRelayRequestTimeoutInSeconds`: for what an operator asks of a client.
     pub relay_timeout_s: u64,
 
+    /// `topicRouteServiceCacheRefreshSeconds`: how often routes that are used are asked for again. 5, the Java server's
+    /// 20.
+    pub route_refresh_s: u64,
+    /// `topicRouteServiceCacheExpiredSeconds`: routes that nobody used for so long are forgotten.
+    pub route_unused_s: u64,
+    /// `topicRouteServiceCacheMaxNum`
+    pub routes_max: usize,
+    /// `subscriptionGroupConfigCacheRefreshSeconds`: 5, the Java server's 20.
+    pub group_refresh_s: u64,
+    /// `subscriptionGroupConfigCacheExpiredSeconds`
+    pub group_unused_s: u64,
+    /// `subscriptionGroupConfigCacheMaxNum`
+    pub groups_max: usize,
+
     /// How long what a broker says of a topic or a group counts.
     pub facts_kept_ms: u64,
     /// How many clients are known at a time.
@@ -99,6 +116,7 @@ impl Default for ProxyConfig {
             namesrv_addr: String::new(),
             grpc_server_port: 8081,
             remoting_listen_port: 8080,
+            remoting_access_addr: String::new(),
             inbound_message_bytes_max: 16 * 1024 * 1024,
             concurrent_calls_max: 1024,
             client_expiry_ms: 120_000,
@@ -131,6 +149,12 @@ impl Default for ProxyConfig {
             producer_backoff_multiplier: 2.0,
             transaction_kept_ms: 30_000,
             relay_timeout_s: 5,
+            route_refresh_s: 5,
+            route_unused_s: 300,
+            routes_max: 20_000,
+            group_refresh_s: 5,
+            group_unused_s: 300,
+            groups_max: 20_000,
             facts_kept_ms: 1_000,
             clients_max: 200_000,
         }

@@ -86,8 +86,7 @@ impl<T> Kept<T> {
         (since.elapsed() < keep).then(|| Arc::clone(fact))
     }
 
-    fn put(&self, name: &str, fact: T) -> Arc<T> {
-        let fact = Arc::new(fact);
+    fn put(&self, name: &str, fact: Arc<T>) -> Arc<T> {
         let mut by_name = self.by_name.lock();
         if by_name.len() >= FACTS_MAX {
             by_name.clear();

@@ -1,8 +1,13 @@
 //! The way to brokers: the one in this process, or those of a cluster.
 
 mod local;
+pub mod network;
+mod unanswered;
 
 pub use local::LocalInvoker;
+pub use network::NetworkInvoker;
+pub(crate) use network::NetworkLink;
+pub use unanswered::Unanswered;
 
 use crate::peer::Peer;
 use crate::refusal::{Refusal, Result};
@@ -10,12 +15,13 @@ use crate::schema::Code;
 use roxmq_protocol::body::attributes::Attributes;
 use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::command::Command;
+use roxmq_protocol::json::JsonError;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+pub type Pending<'a, T, E = Refusal> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
 /// A request of a broker's own to a client. It is handed over on the thread that sends it, perhaps under locks of
 /// the broker: taking it may neither wait nor call a broker.
@@ -32,18 +38,30 @@ pub trait Invoker: Send + Sync + 'static {
     fn open(&self, peer: Peer, take: TakeFromBroker) -> Arc<dyn Link>;
 
     /// The topic as brokers have it; refused if there is none.
-    fn topic<'a>(&'a self, topic: &'a str) -> Pending<'a, Topic>;
+    fn topic<'a>(&'a self, topic: &'a str) -> Pending<'a, Arc<Topic>>;
 
     /// The group as brokers have it, made if they make groups; refused if there is none.
-    fn group<'a>(&'a self, group: &'a str) -> Pending<'a, SubscriptionGroupConfig>;
+    fn group<'a>(&'a self, group: &'a str) -> Pending<'a, Arc<SubscriptionGroupConfig>>;
 
-    /// The brokers that a client is to be known to.
-    fn brokers(&self) -> Vec<Arc<str>>;
+    /// The brokers that a client is to be known to because it sends to these topics, or receives from them. Topics
+    /// that aren't there have none.
+    fn brokers_of<'a>(&'a self, topics: &'a [String]) -> Pending<'a, Vec<Arc<str>>>;
+
+    /// Whether there is a broker of this name, even if it can't be reached for a while.
+    fn knows(&self, broker: &str) -> bool;
+
+    /// Whether there is a point in asking this broker now. It may have gone since.
+    fn is_reachable(&self, broker: &str) -> bool;
 }
 
 /// One client's way to the brokers. Dropped, the brokers forget the client.
 pub trait Link: Send + Sync {
-    fn call<'a>(&'a self, broker: &'a str, request: Command, timeout: Duration) -> Pending<'a, Command>;
+    fn call<'a>(
+        &'a self,
+        broker: &'a str,
+        request: Command,
+        timeout: Duration,
+    ) -> Pending<'a, Command, Unanswered>;
 
     /// Answers a request of the broker's.
     fn answer(&self, broker: &str, opaque: i32, answer: Command);
@@ -73,11 +91,6 @@ pub struct TopicBroker {
     pub write_queues: i32,
 }
 
-/// The refusal of a call to a broker that isn't there.
-pub(crate) fn no_broker(name: &str) -> Refusal {
-    Refusal::new(Code::BadRequest, format!("there is no broker '{name}'"))
-}
-
 /// The answer if the broker did what it was asked with a message that somebody has received. Clients know one code
 /// for all the reasons why it didn't.
 pub(crate) fn settled(answer: Command) -> Result<Command> {
@@ -91,4 +104,9 @@ pub(crate) fn success(answer: Command) -> Result<Command> {
     } else {
         Err(Refusal::from_broker(&answer))
     }
+}
+
+/// The refusal if an answer's body isn't what it should be.
+pub(crate) fn unreadable(error: JsonError) -> Refusal {
+    Refusal::new(Code::InternalServerError, format!("the answer can't be read: {error}"))
 }

@@ -5,6 +5,7 @@
 //! through one [`Invoker`]: to the broker of this process, or to brokers over the network.
 
 mod addresses;
+mod announce;
 mod caller;
 mod calls;
 mod client;
@@ -13,6 +14,7 @@ pub mod config;
 mod facts;
 mod grpc;
 pub mod invoker;
+mod join;
 mod message;
 mod names;
 mod peer;
@@ -21,6 +23,7 @@ mod rate;
 mod receipt;
 mod refusal;
 mod registration;
+mod relay;
 mod renewals;
 mod retries;
 pub mod schema;
@@ -33,3 +36,4 @@ pub use config::ProxyConfig;
 pub use grpc::Grpc;
 pub use invoker::Invoker;
 pub use proxy::Proxy;
+pub use relay::Relay;

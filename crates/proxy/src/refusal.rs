@@ -3,7 +3,6 @@
 use crate::schema::{Code, Status};
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
-use roxmq_remoting::CallError;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
@@ -37,17 +36,6 @@ impl Refusal {
 
     pub fn into_status(self) -> Status {
         Status { code: self.code.into(), message: self.text }
-    }
-}
-
-impl From<CallError> for Refusal {
-    fn from(error: CallError) -> Self {
-        let code = match error {
-            CallError::Timeout(_) => Code::ProxyTimeout,
-            CallError::TooMany(_) => Code::TooManyRequests,
-            CallError::Connect { .. } | CallError::Closed => Code::InternalServerError,
-        };
-        Refusal::new(code, error.to_string())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Clients made known to the brokers: the heartbeats that a client of the remoting protocol would send, and its
 //! goodbye.
 
+use crate::announce;
 use crate::calls::sync_lite::BOUND_TOPIC;
 use crate::client::Client;
-use crate::invoker::success;
 use crate::proxy::{Proxy, now_ms};
 use crate::refusal::{Refusal, Result};
 use crate::schema::settings::PubSub;
@@ -15,9 +15,6 @@ use roxmq_protocol::body::heartbeat::{
 use roxmq_protocol::code::request;
 use roxmq_protocol::json::ToJson;
 use roxmq_protocol::subscription::{EXPRESSION_SQL92, EXPRESSION_TAG, SubscriptionData};
-use std::time::Duration;
-
-const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Registers what the settings say, or renews it.
 pub async fn register(proxy: &Proxy, client: &Client, settings: &Settings) -> Result<()> {
@@ -27,33 +24,41 @@ pub async fn register(proxy: &Proxy, client: &Client, settings: &Settings) -> Re
         let group = proxy.facts.group(&consumer.group_name).await.map_err(no_group)?;
         check_lite(&group, settings.client_type(), consumer)?;
     }
-    let body = heartbeat.to_json();
-    for broker in proxy.invoker.brokers() {
-        let beat = client.request(request::HEART_BEAT).body(body.clone());
-        success(client.call(&broker, beat, TIMEOUT).await?)?;
+    let brokers = proxy.invoker.brokers_of(&topics(settings)).await?;
+    let beat = client.request(request::HEART_BEAT).body(heartbeat.to_json());
+    announce::to_all(client, &brokers, &beat).await
+}
+
+/// Takes it back. A broker that can't be told forgets the client with its connection.
+pub async fn unregister(proxy: &Proxy, client: &Client, settings: &Settings) -> Result<()> {
+    let (field, groups) = match &settings.pub_sub {
+        Some(PubSub::Publishing(_)) => ("producerGroup", topics(settings)),
+        Some(PubSub::Subscription(subscription)) => {
+            ("consumerGroup", subscription.group.iter().map(|group| group.name.clone()).collect())
+        }
+        None => return Ok(()),
+    };
+    let brokers = proxy.invoker.brokers_of(&topics(settings)).await?;
+    for group in &groups {
+        let leave =
+            client.request(request::UNREGISTER_CLIENT).with("clientID", &client.id).with(field, group);
+        announce::to_all(client, &brokers, &leave).await?;
     }
     Ok(())
 }
 
-/// Takes it back.
-pub async fn unregister(proxy: &Proxy, client: &Client, settings: &Settings) -> Result<()> {
-    let (field, groups) = match &settings.pub_sub {
+/// What the client sends to, or receives from.
+fn topics(settings: &Settings) -> Vec<String> {
+    match &settings.pub_sub {
         Some(PubSub::Publishing(publishing)) => {
-            ("producerGroup", publishing.topics.iter().map(|topic| topic.name.clone()).collect())
+            publishing.topics.iter().map(|topic| topic.name.clone()).collect()
         }
         Some(PubSub::Subscription(subscription)) => {
-            ("consumerGroup", subscription.group.iter().map(|group| group.name.clone()).collect())
+            let entries = subscription.subscriptions.iter();
+            entries.filter_map(|entry| entry.topic.as_ref()).map(|topic| topic.name.clone()).collect()
         }
-        None => ("consumerGroup", Vec::new()),
-    };
-    for broker in proxy.invoker.brokers() {
-        for group in &groups {
-            let leave =
-                client.request(request::UNREGISTER_CLIENT).with("clientID", &client.id).with(field, group);
-            success(client.call(&broker, leave, TIMEOUT).await?)?;
-        }
+        None => Vec::new(),
     }
-    Ok(())
 }
 
 fn no_group(refusal: Refusal) -> Refusal {

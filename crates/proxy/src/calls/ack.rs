@@ -1,7 +1,7 @@
 //! Messages acknowledged: each entry is answered for itself.
 
 use crate::client::Client;
-use crate::invoker::{no_broker, settled};
+use crate::invoker::{Unanswered, settled};
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
 use crate::receipt::{Handle, Received};
@@ -57,8 +57,8 @@ pub fn check_broker(proxy: &Proxy, handle: &Handle<'_>) -> Result<()> {
 
 /// Refused with the code if there is no such broker.
 pub fn check_broker_name(proxy: &Proxy, name: &str, code: Code) -> Result<()> {
-    if proxy.invoker.brokers().iter().any(|broker| **broker == *name) {
+    if proxy.invoker.knows(name) {
         return Ok(());
     }
-    Err(Refusal { code, ..no_broker(name) })
+    Err(Refusal { code, ..Unanswered::NoBroker(name.into()).into() })
 }

@@ -224,16 +224,20 @@ fn filter(topic: &str, expression: Option<&FilterExpression>) -> Result<Subscrip
         .map_err(|error| Refusal::new(Code::IllegalFilterExpression, error.to_string()))
 }
 
-/// The wanted broker if it can be read from, else the one whose turn it is.
+/// The wanted broker if it can be read from, else the one whose turn it is. Brokers that can't be reached are chosen
+/// only if there is no other.
 fn choose_broker(proxy: &Proxy, topic: &Topic, wanted: &str) -> Option<Arc<str>> {
     let readable = || {
         let brokers = topic.brokers.iter().filter(|broker| broker.id == 0 && broker.read_queues > 0);
         brokers.filter(|broker| perm::is_readable(broker.perm)).map(|broker| &broker.name)
     };
-    if let Some(name) = readable().find(|name| ***name == *wanted) {
+    let reachable = || readable().filter(|name| proxy.invoker.is_reachable(name));
+    if let Some(name) = reachable().find(|name| ***name == *wanted) {
         return Some(Arc::clone(name));
     }
-    let count = readable().count();
     let turn = proxy.turn.fetch_add(1, Ordering::Relaxed);
-    readable().nth(turn.checked_rem(count)?).cloned()
+    match reachable().count() {
+        0 => readable().nth(turn.checked_rem(readable().count())?).cloned(),
+        count => reachable().nth(turn % count).cloned(),
+    }
 }

@@ -1,22 +1,23 @@
 //! Messages sent: one, or a batch that is stored together.
 
+mod choice;
 mod outcome;
 
 use crate::client::Client;
 use crate::facts::accepted_types;
 use crate::invoker::Topic;
-use crate::message::queue_choice::{self, Queue};
+use crate::message::queue_choice::Queue;
 use crate::message::{check, kind, to_broker};
 use crate::names;
 use crate::proxy::{Proxy, now_ms};
 use crate::refusal::{Refusal, Result};
 use crate::schema::{Code, Message, MessageType, SendMessageRequest, SendMessageResponse, SystemProperties};
 use bytes::Bytes;
+use choice::Choice;
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::properties::Properties;
 use roxmq_protocol::{batch, names as stored_names};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tonic::Request;
 
@@ -32,20 +33,25 @@ pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Resu
     if proxy.config.check_message_type {
         check_kind(&topic_name, &topic, outgoing.kind)?;
     }
-    let queue = choose(proxy, &topic, &messages);
-    let queue = queue.ok_or_else(|| {
-        Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be written to"))
-    })?;
-    let answer = send(&client, &queue, outgoing.into_command(&client, &queue)).await;
-    if answer.as_ref().is_err_and(|refusal| refusal.code == Code::TopicNotFound) {
-        proxy.facts.forget_topic(&topic_name);
+    let mut choice = Choice::of(&messages, &topic);
+    let (answer, queue) = loop {
+        let queue = choice.next(proxy).ok_or_else(|| {
+            Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be written to"))
+        })?;
+        match client.call(&queue.broker, outgoing.command(&client, &queue), TIMEOUT).await {
+            Ok(answer) => break (answer, queue),
+            Err(failure) if choice.goes_on_without(&queue, &failure, outgoing.kind) => {}
+            Err(failure) => return Err(failure.into()),
+        }
+    };
+    if !outcome::is_stored(answer.code) {
+        let refusal = Refusal::from_broker(&answer);
+        if refusal.code == Code::TopicNotFound {
+            proxy.facts.forget_topic(&topic_name);
+        }
+        return Err(refusal);
     }
-    outcome::response(&messages, &answer?, &queue.broker)
-}
-
-async fn send(client: &Client, queue: &Queue, command: Command) -> Result<Command> {
-    let answer = client.call(&queue.broker, command, TIMEOUT).await?;
-    if outcome::is_stored(answer.code) { Ok(answer) } else { Err(Refusal::from_broker(&answer)) }
+    outcome::response(&messages, &answer, &queue.broker)
 }
 
 /// The topic of the messages, if all of it is as it should be.
@@ -82,16 +88,6 @@ fn check_kind(name: &str, topic: &Topic, kind: MessageType) -> Result<()> {
         kind.as_str_name()
     );
     Err(Refusal::new(Code::MessagePropertyConflictWithType, text))
-}
-
-fn choose(proxy: &Proxy, topic: &Topic, messages: &[Message]) -> Option<Queue> {
-    let by_turn = || queue_choice::by_turn(topic, proxy.turn.fetch_add(1, Ordering::Relaxed));
-    let [Message { system_properties: Some(system), .. }] = messages else { return by_turn() };
-    let given = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(str::to_owned);
-    match given(&system.message_group).or_else(|| given(&system.lite_topic)) {
-        Some(group) => queue_choice::by_group(topic, &group),
-        None => by_turn(),
-    }
 }
 
 /// What goes to the broker, but for the queue.
@@ -150,7 +146,7 @@ impl<'a> Outgoing<'a> {
         Ok(Outgoing { body: body.into(), is_batch: true, ..batch })
     }
 
-    fn into_command(self, client: &Client, queue: &Queue) -> Command {
+    fn command(&self, client: &Client, queue: &Queue) -> Command {
         let code = if self.is_batch { request::SEND_BATCH_MESSAGE } else { request::SEND_MESSAGE_V2 };
         // The group of a producer is its topic, so that the broker can ask for the topic's transactions.
         client
@@ -163,10 +159,10 @@ impl<'a> Outgoing<'a> {
             .with("f", self.flag)
             .with("g", self.born_ms)
             .with("h", 0)
-            .with("i", self.properties)
+            .with("i", &self.properties)
             .with("j", 0)
             .with("m", self.is_batch)
-            .body(self.body)
+            .body(self.body.clone())
     }
 }
 

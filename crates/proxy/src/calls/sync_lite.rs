@@ -1,6 +1,6 @@
 //! Which lite topics a client wants: passed on to the brokers, which keep it.
 
-use crate::invoker::success;
+use crate::announce;
 use crate::message::check::lite_topic;
 use crate::names;
 use crate::proxy::Proxy;
@@ -14,10 +14,9 @@ use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::body::lite::{self, LiteAction, LiteSubscription, LiteSubscriptions, OffsetOptionType};
 use roxmq_protocol::code::request;
 use roxmq_protocol::json::ToJson;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tonic::Request;
 
-const TIMEOUT: Duration = Duration::from_secs(2);
 /// Lite topics in one call beyond a client's quota.
 const BEYOND_QUOTA: usize = 300;
 /// The attribute that names the topic of a group for lite topics.
@@ -46,10 +45,9 @@ pub async fn handle(
         version: asked.version.unwrap_or_default(),
     };
     let body = LiteSubscriptions { subscriptions: vec![subscription] }.to_json();
-    for broker in proxy.invoker.brokers() {
-        let control = client.request(request::LITE_SUBSCRIPTION_CTL).body(body.clone());
-        success(client.call(&broker, control, TIMEOUT).await?)?;
-    }
+    let brokers = proxy.invoker.brokers_of(&[topic.to_owned()]).await?;
+    let control = client.request(request::LITE_SUBSCRIPTION_CTL).body(body);
+    announce::to_all(&client, &brokers, &control).await?;
     Ok(SyncLiteSubscriptionResponse { status: Some(ok()) })
 }
 

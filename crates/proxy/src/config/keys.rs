@@ -56,11 +56,20 @@ integers!(u16 u32 u64 usize i32 i64);
 macro_rules! keys {
     ($($name:literal $field:ident,)*) => {
         impl ProxyConfig {
+            /// The keys that count.
+            pub const KEYS: &[&str] = &[$($name),*];
+
             /// Reads the file's text. Keys that aren't there keep their defaults.
             pub fn from_json(text: &[u8]) -> Result<Self, ConfigError> {
-                let object = Value::from_json_bytes(text).map_err(ConfigError::Json)?;
-                if !object.is_object() {
-                    return Err(ConfigError::NoObject);
+                ProxyConfig::read(text, &[])
+            }
+
+            /// Reads the file's text, and over it what else was given.
+            pub fn read(text: &[u8], given: &[(String, String)]) -> Result<Self, ConfigError> {
+                let mut object = Value::from_json_bytes(text).map_err(ConfigError::Json)?;
+                let fields = object.as_object_mut().ok_or(ConfigError::NoObject)?;
+                for (key, value) in given {
+                    fields.insert(key.clone(), Value::String(value.clone()));
                 }
                 let mut config = ProxyConfig::default();
                 $(if let Some(value) = KeyType::read(&object, $name)? {
@@ -77,6 +86,7 @@ keys! {
     "namesrvAddr" namesrv_addr,
     "grpcServerPort" grpc_server_port,
     "remotingListenPort" remoting_listen_port,
+    "remotingAccessAddr" remoting_access_addr,
     "grpcMaxInboundMessageSize" inbound_message_bytes_max,
     "grpcMaxConcurrentCallsPerConnection" concurrent_calls_max,
     "channelExpiredTimeout" client_expiry_ms,
@@ -109,6 +119,12 @@ keys! {
     "grpcClientProducerBackoffMultiplier" producer_backoff_multiplier,
     "transactionDataExpireMillis" transaction_kept_ms,
     "grpcProxyRelayRequestTimeoutInSeconds" relay_timeout_s,
+    "topicRouteServiceCacheRefreshSeconds" route_refresh_s,
+    "topicRouteServiceCacheExpiredSeconds" route_unused_s,
+    "topicRouteServiceCacheMaxNum" routes_max,
+    "subscriptionGroupConfigCacheRefreshSeconds" group_refresh_s,
+    "subscriptionGroupConfigCacheExpiredSeconds" group_unused_s,
+    "subscriptionGroupConfigCacheMaxNum" groups_max,
 }
 
 #[cfg(test)]
@@ -127,8 +143,12 @@ mod tests {
             producer_backoff_multiplier: 1.5,
             ..ProxyConfig::default()
         };
-        assert_eq!(config, expected);
+        assert_eq!(config, expected.clone());
         assert_eq!(ProxyConfig::from_json(b"{}"), Ok(ProxyConfig::default()));
+        let given = [("maxMessageSize".to_owned(), "2048".to_owned())];
+        let over = ProxyConfig::read(text, &given);
+        assert_eq!(over, Ok(ProxyConfig { body_bytes_max: 2048, ..expected }));
+        assert!(ProxyConfig::KEYS.contains(&"maxMessageSize"));
     }
 
     #[test]

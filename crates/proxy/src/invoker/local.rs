@@ -1,9 +1,10 @@
 //! The broker of this process, over connections without sockets.
 
-use super::{FromBroker, Invoker, Link, Pending, TakeFromBroker, Topic, TopicBroker, no_broker, success};
+use super::{
+    FromBroker, Invoker, Link, Pending, TakeFromBroker, Topic, TopicBroker, Unanswered, success, unreadable,
+};
 use crate::peer::Peer;
-use crate::refusal::{Refusal, Result};
-use crate::schema::Code;
+use crate::refusal::Result;
 use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::body::topic_config::TopicConfig;
 use roxmq_protocol::code::request;
@@ -54,7 +55,7 @@ impl<S: Service> Invoker for LocalInvoker<S> {
         Arc::new(LocalLink { broker: Arc::clone(&self.broker), connection })
     }
 
-    fn topic<'a>(&'a self, topic: &'a str) -> Pending<'a, Topic> {
+    fn topic<'a>(&'a self, topic: &'a str) -> Pending<'a, Arc<Topic>> {
         Box::pin(async move {
             let answer = self.ask(Command::request(request::GET_TOPIC_CONFIG).with("topic", topic)).await?;
             let config = TopicConfig::from_json_bytes(&answer.body).map_err(unreadable)?;
@@ -66,25 +67,29 @@ impl<S: Service> Invoker for LocalInvoker<S> {
                 read_queues: config.read_queue_nums,
                 write_queues: config.write_queue_nums,
             };
-            Ok(Topic { attributes: config.attributes, brokers: vec![broker] })
+            Ok(Arc::new(Topic { attributes: config.attributes, brokers: vec![broker] }))
         })
     }
 
-    fn group<'a>(&'a self, group: &'a str) -> Pending<'a, SubscriptionGroupConfig> {
+    fn group<'a>(&'a self, group: &'a str) -> Pending<'a, Arc<SubscriptionGroupConfig>> {
         Box::pin(async move {
             let asked = Command::request(request::GET_SUBSCRIPTIONGROUP_CONFIG).with("group", group);
             let answer = self.ask(asked).await?;
-            SubscriptionGroupConfig::from_json_bytes(&answer.body).map_err(unreadable)
+            SubscriptionGroupConfig::from_json_bytes(&answer.body).map(Arc::new).map_err(unreadable)
         })
     }
 
-    fn brokers(&self) -> Vec<Arc<str>> {
-        vec![Arc::clone(&self.broker)]
+    fn brokers_of<'a>(&'a self, _: &'a [String]) -> Pending<'a, Vec<Arc<str>>> {
+        Box::pin(async { Ok(vec![Arc::clone(&self.broker)]) })
     }
-}
 
-fn unreadable(error: roxmq_protocol::json::JsonError) -> Refusal {
-    Refusal::new(Code::InternalServerError, format!("the broker's answer can't be read: {error}"))
+    fn knows(&self, broker: &str) -> bool {
+        *broker == *self.broker
+    }
+
+    fn is_reachable(&self, broker: &str) -> bool {
+        self.knows(broker)
+    }
 }
 
 struct LocalLink<S: Service> {
@@ -93,12 +98,18 @@ struct LocalLink<S: Service> {
 }
 
 impl<S: Service> Link for LocalLink<S> {
-    fn call<'a>(&'a self, broker: &'a str, request: Command, timeout: Duration) -> Pending<'a, Command> {
+    fn call<'a>(
+        &'a self,
+        broker: &'a str,
+        request: Command,
+        timeout: Duration,
+    ) -> Pending<'a, Command, Unanswered> {
         Box::pin(async move {
             if *broker != *self.broker {
-                return Err(no_broker(broker));
+                return Err(Unanswered::NoBroker(broker.into()));
             }
-            Ok(self.connection.call(request, timeout).await?)
+            let called = self.connection.call(request, timeout).await;
+            called.map_err(|reason| Unanswered::of_call(broker, reason))
         })
     }
 

@@ -16,23 +16,24 @@ pub struct Queue {
 
 /// The queue for a message group: the same as long as the topic has as many queues.
 pub fn by_group(topic: &Topic, group: &str) -> Option<Queue> {
-    let count = writable_count(topic)?;
-    nth(topic, jump_hash(i64::from(java_hash::hash(group)), count))
+    let count = count(writable(topic))?;
+    nth(writable(topic), jump_hash(i64::from(java_hash::hash(group)), count))
 }
 
-/// The queue whose turn it is.
-pub fn by_turn(topic: &Topic, turn: usize) -> Option<Queue> {
-    let count = writable_count(topic)?;
-    nth(topic, turn % count)
+/// The queue whose turn it is among those of the brokers that fit.
+pub fn by_turn(topic: &Topic, turn: usize, fits: impl Fn(&str) -> bool) -> Option<Queue> {
+    let fitting = || writable(topic).filter(|(broker, _)| fits(broker));
+    let count = count(fitting())?;
+    nth(fitting(), turn % count)
 }
 
-/// How many queues can be written to; none for none.
-fn writable_count(topic: &Topic) -> Option<usize> {
-    Some(writable(topic).map(|(_, queues)| queues).sum()).filter(|count| *count > 0)
+/// How many queues there are; none for none.
+fn count<'a>(queues: impl Iterator<Item = (&'a Arc<str>, usize)>) -> Option<usize> {
+    Some(queues.map(|(_, queues)| queues).sum()).filter(|count| *count > 0)
 }
 
-fn nth(topic: &Topic, mut index: usize) -> Option<Queue> {
-    for (broker, queues) in writable(topic) {
+fn nth<'a>(queues: impl Iterator<Item = (&'a Arc<str>, usize)>, mut index: usize) -> Option<Queue> {
+    for (broker, queues) in queues {
         if index < queues {
             return Some(Queue { broker: Arc::clone(broker), id: index.try_into().ok()? });
         }
@@ -84,11 +85,14 @@ mod tests {
             vec![broker("a", 0, 6, 2), broker("a", 1, 6, 2), broker("b", 0, 4, 8), broker("c", 0, 2, 1)];
         let topic = topic(brokers);
         let turns: Vec<_> = (0..4)
-            .map(|turn| by_turn(&topic, turn).map(|queue| (queue.broker.to_string(), queue.id)))
+            .map(|turn| by_turn(&topic, turn, |_| true).map(|queue| (queue.broker.to_string(), queue.id)))
             .collect();
         let expected = [("a", 0), ("a", 1), ("c", 0), ("a", 0)];
         assert_eq!(turns, expected.map(|(broker, id)| Some((broker.to_owned(), id))));
-        assert_eq!(by_turn(&self::topic(vec![broker("b", 0, 4, 8)]), 0), None);
+        let without_a = by_turn(&topic, 7, |broker| broker != "a");
+        assert_eq!(without_a, Some(Queue { broker: "c".into(), id: 0 }));
+        assert_eq!(by_turn(&topic, 7, |_| false), None);
+        assert_eq!(by_turn(&self::topic(vec![broker("b", 0, 4, 8)]), 0, |_| true), None);
         assert_eq!(by_group(&self::topic(vec![]), "g"), None);
     }
 

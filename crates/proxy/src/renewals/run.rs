@@ -3,10 +3,10 @@
 use super::step::{Step, step};
 use super::{Kept, State};
 use crate::client::Client;
-use crate::invoker::success;
+use crate::invoker::{Unanswered, success};
 use crate::proxy::{Proxy, now_ms};
 use crate::receipt::{Handle, Received};
-use crate::refusal::Result;
+use crate::refusal::Refusal;
 use crate::retries;
 use crate::schema::Code;
 use std::sync::Arc;
@@ -89,13 +89,13 @@ async fn take_step(proxy: &Proxy, kept: &Kept, state: &mut State) -> Option<i64>
             state.failures = 0;
             due_ms(proxy, &state.handle).map(|due_ms| due_ms.max(soonest_ms))
         }
-        Err(refusal) if is_passing(refusal.code) => {
-            tracing::debug!(group = %kept.group, %refusal, "a message isn't renewed yet");
+        Err(failure) if failure.is_passing() => {
+            tracing::debug!(group = %kept.group, %failure, "a message isn't renewed yet");
             state.failures += 1;
             Some(soonest_ms)
         }
-        Err(refusal) => {
-            tracing::debug!(group = %kept.group, %refusal, "a message isn't renewed any more");
+        Err(failure) => {
+            tracing::debug!(group = %kept.group, %failure, "a message isn't renewed any more");
             None
         }
     }
@@ -108,9 +108,23 @@ pub fn due_ms(proxy: &Proxy, handle: &str) -> Option<i64> {
     Some(visible_ms.saturating_sub(proxy.config.renew_ahead_ms))
 }
 
-/// Whether it may go better next time.
-fn is_passing(code: Code) -> bool {
-    matches!(code, Code::TooManyRequests | Code::ProxyTimeout)
+/// Why a message stays as it is.
+#[derive(Debug, thiserror::Error)]
+enum NotChanged {
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+impl NotChanged {
+    /// Whether it may go better next time.
+    fn is_passing(&self) -> bool {
+        match self {
+            NotChanged::Unanswered(unanswered) => !matches!(unanswered, Unanswered::NoBroker(_)),
+            NotChanged::Refused(refusal) => refusal.code == Code::TooManyRequests,
+        }
+    }
 }
 
 async fn hand_on(proxy: &Proxy, client: &Client, kept: &Kept, handle: &str) {
@@ -123,8 +137,9 @@ async fn hand_on(proxy: &Proxy, client: &Client, kept: &Kept, handle: &str) {
         topic = %kept.topic, group = %kept.group, client_id = %kept.client_id,
         "a consumer works on a message for longer than renewMaxTimeMillis; others are to try"
     );
-    if let Err(refusal) = handed_on.await {
-        tracing::debug!(group = %kept.group, %refusal, "a message stays out until its time is up");
+    let handed_on: Result<String, NotChanged> = handed_on.await;
+    if let Err(failure) = handed_on {
+        tracing::debug!(group = %kept.group, %failure, "a message stays out until its time is up");
     }
 }
 
@@ -136,18 +151,23 @@ pub async fn release(proxy: &Proxy, client: &Client, left: Vec<Arc<Kept>>) {
             continue;
         }
         let released_ms = proxy.config.released_invisible_ms;
-        if let Err(refusal) = change_invisible(client, &kept, &state.handle, released_ms).await {
-            tracing::debug!(group = %kept.group, %refusal, "a message stays out until its time is up");
+        if let Err(failure) = change_invisible(client, &kept, &state.handle, released_ms).await {
+            tracing::debug!(group = %kept.group, %failure, "a message stays out until its time is up");
         }
     }
 }
 
 /// The handle that counts from now on.
-async fn change_invisible(client: &Client, kept: &Kept, handle: &str, invisible_ms: i64) -> Result<String> {
+async fn change_invisible(
+    client: &Client,
+    kept: &Kept,
+    handle: &str,
+    invisible_ms: i64,
+) -> Result<String, NotChanged> {
     let handle = Handle::parse(handle)?;
     let received =
         Received { topic: &kept.topic, group: &kept.group, lite_topic: kept.lite_topic.as_deref() };
     let change = handle.change_invisible(client, received, invisible_ms);
     let answer = success(client.call(handle.broker(), change, TIMEOUT).await?)?;
-    handle.renewed(&answer)
+    Ok(handle.renewed(&answer)?)
 }

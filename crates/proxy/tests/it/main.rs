@@ -4,7 +4,9 @@
 
 mod bad_input;
 mod client;
+mod cluster;
 mod errors;
+mod failures;
 mod lives;
 mod node;
 mod questions;

@@ -54,7 +54,8 @@ impl Source {
         // It wasn't tried, so it doesn't count as tried.
         let change = handle.change_invisible(&self.client, self.received(message), self.released_ms);
         let change = change.with("suspend", true);
-        self.client.call(&self.broker, change, TIMEOUT).await.map(drop)
+        self.client.call(&self.broker, change, TIMEOUT).await?;
+        Ok(())
     }
 }
 
@@ -117,7 +118,7 @@ impl PendingPop {
     pub fn start(source: Source, pop: Command, timeout: Duration) -> Self {
         let answer: Pending<'static, Command> = {
             let (client, broker) = (Arc::clone(&source.client), Arc::clone(&source.broker));
-            Box::pin(async move { client.call(&broker, pop, timeout).await })
+            Box::pin(async move { Ok(client.call(&broker, pop, timeout).await?) })
         };
         PendingPop { source, answer: Some(answer) }
     }

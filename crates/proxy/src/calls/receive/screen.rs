@@ -61,7 +61,8 @@ impl Screen {
 async fn drop_unwanted(source: &Source, message: &Message) -> Result<()> {
     let handle = Handle::parse(handle_of(message))?;
     let ack = handle.ack(&source.client, source.received(message));
-    source.client.call(&source.broker, ack, TIMEOUT).await.map(drop)
+    source.client.call(&source.broker, ack, TIMEOUT).await?;
+    Ok(())
 }
 
 async fn bury(source: &Source, message: &Message) -> Result<()> {

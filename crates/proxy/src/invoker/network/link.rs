@@ -1,0 +1,232 @@
+//! One client's connections to the brokers: one to each that it calls, made with its first call.
+//!
+//! A broker takes a connection for the client: what a client has said of itself is said again on each new connection,
+//! before anything else. So a broker that was restarted knows its clients as soon as they call it.
+
+use super::Network;
+use crate::invoker::{FromBroker, Link, Pending, TakeFromBroker, Unanswered};
+use parking_lot::Mutex;
+use roxmq_protocol::body::heartbeat::HeartbeatData;
+use roxmq_protocol::code::{request, response};
+use roxmq_protocol::command::Command;
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::header::Encoding;
+use roxmq_protocol::json::FromJson;
+use roxmq_remoting::{CallError, Connection, Output, Service};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub struct NetworkLink {
+    network: Arc<Network>,
+    take: Arc<TakeFromBroker>,
+    slots: Mutex<Vec<Slot>>,
+    /// The last heartbeat with all that the client is.
+    heartbeat: Mutex<Option<Command>>,
+}
+
+/// The place of a broker.
+struct Slot {
+    broker: Arc<str>,
+    /// Where the connection goes to.
+    address: Arc<str>,
+    connection: Option<Arc<Connection>>,
+    /// Held by whoever connects.
+    connecting: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Slot {
+    fn alive(&self, address: &str) -> Option<&Arc<Connection>> {
+        self.connection.as_ref().filter(|connection| *self.address == *address && !connection.is_closed())
+    }
+}
+
+impl NetworkLink {
+    pub(super) fn new(network: Arc<Network>, take: TakeFromBroker) -> Self {
+        NetworkLink { network, take: Arc::new(take), slots: Mutex::default(), heartbeat: Mutex::default() }
+    }
+
+    async fn connection(&self, broker: &str) -> Result<Arc<Connection>, Unanswered> {
+        let address = self.network.address(broker)?;
+        let connecting = {
+            let mut slots = self.slots.lock();
+            match slots.iter().find(|slot| *slot.broker == *broker) {
+                Some(slot) => match slot.alive(&address) {
+                    Some(connection) => return Ok(Arc::clone(connection)),
+                    None => Arc::clone(&slot.connecting),
+                },
+                None => {
+                    let connecting = Arc::default();
+                    slots.push(Slot {
+                        broker: broker.into(),
+                        address: Arc::clone(&address),
+                        connection: None,
+                        connecting: Arc::clone(&connecting),
+                    });
+                    connecting
+                }
+            }
+        };
+        let _connecting = connecting.lock().await;
+        if let Some(connection) = self.connected(broker, &address) {
+            return Ok(connection);
+        }
+        let connection = self.connect(broker, &address).await?;
+        self.keep(broker, address, Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    fn connected(&self, broker: &str, address: &str) -> Option<Arc<Connection>> {
+        let slots = self.slots.lock();
+        slots.iter().find(|slot| *slot.broker == *broker)?.alive(address).cloned()
+    }
+
+    async fn connect(&self, broker: &str, address: &Arc<str>) -> Result<Arc<Connection>, Unanswered> {
+        let network = &self.network;
+        let unreached = |reason| Unanswered::Unreached { broker: broker.into(), reason };
+        if let Some(reason) = network.reach.trouble(address, Instant::now()) {
+            return Err(unreached(reason));
+        }
+        let from_broker = Arc::new(BrokersRequests { broker: broker.into(), take: Arc::clone(&self.take) });
+        match network.client.connect_alone(address, from_broker).await {
+            Ok(connection) => {
+                network.reach.succeeded(address);
+                if let Some(heartbeat) = self.heartbeat.lock().clone() {
+                    connection.oneway(heartbeat);
+                }
+                Ok(connection)
+            }
+            Err(error) => {
+                network.unreachable(address, error.to_string());
+                Err(unreached(error.to_string()))
+            }
+        }
+    }
+
+    fn keep(&self, broker: &str, address: Arc<str>, connection: Arc<Connection>) {
+        let mut slots = self.slots.lock();
+        let slot = slots.iter_mut().find(|slot| *slot.broker == *broker);
+        let old = slot.and_then(|slot| {
+            slot.address = address;
+            slot.connection.replace(connection)
+        });
+        drop(slots);
+        // A master that has moved.
+        if let Some(old) = old {
+            old.close();
+        }
+    }
+
+    /// The brokers that it has connections to.
+    pub fn brokers(&self) -> Vec<Arc<str>> {
+        let slots = self.slots.lock();
+        let alive = slots.iter().filter(|slot| slot.alive(&slot.address).is_some());
+        alive.map(|slot| Arc::clone(&slot.broker)).collect()
+    }
+
+    /// What the client says of itself, to be said to each broker that it will be connected to.
+    pub fn set_heartbeat(&self, heartbeat: Command) {
+        *self.heartbeat.lock() = Some(heartbeat);
+    }
+
+    /// Sends a request that nobody answers.
+    pub async fn oneway(&self, broker: &str, request: Command) -> Result<(), Unanswered> {
+        self.connection(broker).await?.oneway(request);
+        Ok(())
+    }
+
+    /// What the client is from now on, as far as the brokers accepted it.
+    fn note(&self, request: &Command, answer: &Command) {
+        if answer.code != response::SUCCESS {
+            return;
+        }
+        match request.code {
+            request::HEART_BEAT if is_complete(request) => *self.heartbeat.lock() = Some(request.clone()),
+            // What is left of it the next heartbeat says.
+            request::UNREGISTER_CLIENT => *self.heartbeat.lock() = None,
+            _ => {}
+        }
+    }
+}
+
+/// Clients that have said what they subscribe to may leave it out for as long as it stays the same.
+fn is_complete(heartbeat: &Command) -> bool {
+    HeartbeatData::from_json_bytes(&heartbeat.body).is_ok_and(|data| !data.without_sub)
+}
+
+impl Link for NetworkLink {
+    fn call<'a>(
+        &'a self,
+        broker: &'a str,
+        request: Command,
+        timeout: Duration,
+    ) -> Pending<'a, Command, Unanswered> {
+        Box::pin(async move {
+            let start = Instant::now();
+            let of_call = |reason| Unanswered::of_call(broker, reason);
+            let connection = match tokio::time::timeout(timeout, self.connection(broker)).await {
+                Ok(connection) => connection?,
+                Err(_) => return Err(of_call(CallError::Timeout(timeout))),
+            };
+            let noted = matches!(request.code, request::HEART_BEAT | request::UNREGISTER_CLIENT)
+                .then(|| request.clone());
+            let answer = connection.call(request, timeout.saturating_sub(start.elapsed())).await;
+            match answer {
+                Ok(answer) => {
+                    if let Some(request) = noted {
+                        self.note(&request, &answer);
+                    }
+                    Ok(answer)
+                }
+                Err(reason) => {
+                    if reason == CallError::Closed {
+                        self.network.look_again();
+                    }
+                    Err(of_call(reason))
+                }
+            }
+        })
+    }
+
+    fn answer(&self, broker: &str, opaque: i32, answer: Command) {
+        let slots = self.slots.lock();
+        let slot = slots.iter().find(|slot| *slot.broker == *broker);
+        if let Some(connection) = slot.and_then(|slot| slot.connection.clone()) {
+            drop(slots);
+            connection.respond(opaque, Encoding::Json, answer);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        // Connections are made again as they are needed.
+        false
+    }
+}
+
+impl Drop for NetworkLink {
+    fn drop(&mut self) {
+        for connection in self.slots.get_mut().iter().filter_map(|slot| slot.connection.as_ref()) {
+            connection.close();
+        }
+    }
+}
+
+/// What a broker asks over a client's connection.
+struct BrokersRequests {
+    broker: Arc<str>,
+    take: Arc<TakeFromBroker>,
+}
+
+impl Service for BrokersRequests {
+    type Session = ();
+
+    fn open(&self, _: &Arc<Connection>) {}
+
+    fn request(&self, (): &mut (), _: &Arc<Connection>, frame: &Frame<'_>, _: &mut Output) {
+        let request = Command::from_frame(&frame.header, frame.body);
+        (self.take)(FromBroker { broker: Arc::clone(&self.broker), request });
+    }
+
+    fn burst_end(&self, (): &mut (), _: &Arc<Connection>, _: &mut Output) {}
+
+    fn close(&self, (): (), _: &Arc<Connection>) {}
+}

@@ -1,0 +1,164 @@
+//! One client of the remoting protocol, as long as it is connected.
+
+use super::destination::{self, Destination};
+use super::membership::Membership;
+use super::{answers, asked, route};
+use crate::invoker::{Link, NetworkInvoker, NetworkLink};
+use roxmq_protocol::command::Command;
+use roxmq_protocol::header::Encoding;
+use roxmq_remoting::Connection;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// What a broker gets for its answer, beyond the time that the request itself lets it wait.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest time that a request can let a broker wait.
+const WAIT_MAX: Duration = Duration::from_secs(600);
+
+pub struct Session {
+    invoker: Arc<NetworkInvoker>,
+    pub link: NetworkLink,
+    membership: Membership,
+    /// Where the client is told to find every broker.
+    here: String,
+}
+
+impl Session {
+    pub fn open(
+        invoker: Arc<NetworkInvoker>,
+        connection: &Arc<Connection>,
+        access: Option<String>,
+    ) -> Arc<Self> {
+        let here = access.unwrap_or_else(|| {
+            let local = connection.local();
+            std::net::SocketAddr::new(local.ip().to_canonical(), local.port()).to_string()
+        });
+        Arc::new_cyclic(|session: &Weak<Session>| {
+            let (session, connection) = (Weak::clone(session), Arc::downgrade(connection));
+            let link = invoker.link(Box::new(move |from| asked::pass_on(&session, &connection, from)));
+            Session { invoker, link, membership: Membership::default(), here }
+        })
+    }
+
+    /// An answer now, or later over the connection.
+    pub fn serve(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        request: Command,
+        encoding: Encoding,
+    ) -> Option<Command> {
+        let Some(destination) = destination::of(request.code) else {
+            return Some(answers::unknown(request.code));
+        };
+        let session = Arc::clone(self);
+        if request.is_oneway() {
+            start(async move { session.pass_on_oneway(destination, request).await });
+            return None;
+        }
+        let (connection, promise) = (Arc::clone(connection), connection.promise_answer());
+        start(async move {
+            let opaque = request.opaque;
+            let answer = session.answer(destination, request).await;
+            connection.respond(opaque, encoding, answer);
+            drop(promise);
+        });
+        None
+    }
+
+    async fn answer(&self, destination: Destination, request: Command) -> Command {
+        let Session { invoker, link, membership, here } = self;
+        match destination {
+            Destination::Route => {
+                route::answer(invoker, here, &request).await.unwrap_or_else(answers::refusal)
+            }
+            Destination::Heartbeat => {
+                membership.heartbeat(invoker, link, request).await.unwrap_or_else(answers::refusal)
+            }
+            Destination::Leave => membership.leave(link, request).await,
+            Destination::ConsumerIds => {
+                membership.consumer_ids(invoker, link, request).await.unwrap_or_else(answers::refusal)
+            }
+            Destination::Any => self.any(invoker.all_brokers(), request).await,
+            Destination::AnyOfTopic => {
+                let topics: Vec<_> = destination::topic_in_body(&request).into_iter().collect();
+                match invoker.brokers_of_topics(&topics).await {
+                    Ok(brokers) => self.any(brokers, request).await,
+                    Err(refusal) => answers::refusal(refusal),
+                }
+            }
+            Destination::Named | Destination::NamedInBody => match self.broker(destination, &request).await {
+                Some(broker) => {
+                    let timeout = timeout(&request);
+                    let answer = link.call(&broker, request, timeout).await;
+                    answer.unwrap_or_else(|failure| answers::unanswered(&failure))
+                }
+                None => answers::unnamed(request.code),
+            },
+        }
+    }
+
+    async fn pass_on_oneway(&self, destination: Destination, request: Command) {
+        let code = request.code;
+        match self.broker(destination, &request).await {
+            Some(broker) => {
+                if let Err(failure) = self.link.oneway(&broker, request).await {
+                    tracing::debug!(code, %failure, "a request that nobody answers is lost");
+                }
+            }
+            // What is said to several is said in the same way, and the answer is for nobody.
+            None => drop(self.answer(destination, request).await),
+        }
+    }
+
+    /// The broker that a request is for, if that is one.
+    async fn broker(&self, destination: Destination, request: &Command) -> Option<String> {
+        match destination {
+            Destination::Named => match destination::named(request) {
+                Some(broker) => Some(broker),
+                None => self.only_broker(destination::topic(request)?).await,
+            },
+            Destination::NamedInBody => destination::named_in_body(request),
+            _ => None,
+        }
+    }
+
+    /// The one broker that a topic has.
+    async fn only_broker(&self, topic: &str) -> Option<String> {
+        let brokers = self.invoker.brokers_of_topics(&[topic.to_owned()]).await.ok()?;
+        match brokers.as_slice() {
+            [broker] => Some(broker.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The answer of the first that has one, or what the last says.
+    async fn any(&self, brokers: Vec<Arc<str>>, request: Command) -> Command {
+        let mut last = answers::unknown(request.code);
+        for broker in brokers {
+            match self.link.call(&broker, request.clone(), timeout(&request)).await {
+                Ok(answer) if answer.code == roxmq_protocol::code::response::SUCCESS => return answer,
+                Ok(answer) => last = answer,
+                Err(failure) => last = answers::unanswered(&failure),
+            }
+        }
+        last
+    }
+}
+
+/// How long the answer may take: pulls and pops say how long they wait for messages.
+fn timeout(request: &Command) -> Duration {
+    let wait = request.field("suspendTimeoutMillis").or_else(|| request.field("pollTime"));
+    let wait = wait.and_then(|text| text.parse::<u64>().ok()).map_or(Duration::ZERO, Duration::from_millis);
+    TIMEOUT + wait.min(WAIT_MAX)
+}
+
+/// Takes the first step here and now: requests of a client reach a broker in their order.
+fn start(work: impl Future<Output = ()> + Send + 'static) {
+    let mut work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work);
+    if let Poll::Pending = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        tokio::spawn(work);
+    }
+}

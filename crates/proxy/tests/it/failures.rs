@@ -1,0 +1,218 @@
+//! Brokers and name servers that go and come back under a proxy.
+
+use crate::client::{Peer, code, message, resource};
+use crate::cluster::{Cluster, PATIENCE, TestNamesrv, TestProxy, until};
+use roxmq_proxy::schema::*;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tokio::time::Instant;
+
+fn queue_of(broker: &str) -> MessageQueue {
+    let broker = Broker { name: broker.to_owned(), ..Broker::default() };
+    MessageQueue { topic: Some(resource("T")), id: -1, broker: Some(broker), ..MessageQueue::default() }
+}
+
+async fn receive(client: &mut Peer, broker: &str) -> (Status, Vec<Message>) {
+    let asked = ReceiveMessageRequest {
+        group: Some(resource("G")),
+        message_queue: Some(queue_of(broker)),
+        batch_size: 32,
+        invisible_duration: Some(prost_types::Duration { seconds: 30, nanos: 0 }),
+        long_polling_timeout: Some(prost_types::Duration { seconds: 0, nanos: 50_000_000 }),
+        ..ReceiveMessageRequest::default()
+    };
+    client.receive(asked).await
+}
+
+async fn ack(client: &mut Peer, message: &Message) -> Code {
+    let system = message.system_properties.as_ref().unwrap();
+    let entry = AckMessageEntry {
+        message_id: system.message_id.clone(),
+        receipt_handle: system.receipt_handle.clone().unwrap(),
+        ..AckMessageEntry::default()
+    };
+    let asked =
+        AckMessageRequest { group: Some(resource("G")), topic: Some(resource("T")), entries: vec![entry] };
+    let request = client.request(asked);
+    let answer = client.stub.ack_message(request).await.unwrap().into_inner();
+    code(answer.entries[0].status.as_ref())
+}
+
+fn body(message: &Message) -> String {
+    String::from_utf8(message.body.to_vec()).unwrap()
+}
+
+/// What is received from a broker until there is nothing for a while, acknowledged or not.
+async fn drain(client: &mut Peer, broker: &str, count: usize) -> Vec<Message> {
+    let mut all = Vec::new();
+    let end = Instant::now() + PATIENCE;
+    while all.len() < count {
+        assert!(Instant::now() < end, "{} of {count} messages came", all.len());
+        all.extend(receive(client, broker).await.1);
+    }
+    all
+}
+
+fn broker_of(message: &Message) -> String {
+    let handle = message.system_properties.as_ref().unwrap().receipt_handle.clone().unwrap();
+    handle.split(' ').nth(5).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn messages_go_over_both_brokers_and_come_back() {
+    let cluster = Cluster::start().await;
+    cluster.topic("T", "NORMAL").await;
+    let mut client = cluster.proxy.client("c").await;
+    let route = client.route("T").await;
+    let here = i32::from(cluster.proxy.address().port());
+    let brokers: BTreeSet<_> = route
+        .message_queues
+        .iter()
+        .map(|queue| {
+            let broker = queue.broker.as_ref().unwrap();
+            (broker.name.as_str(), broker.endpoints.as_ref().unwrap().addresses[0].port)
+        })
+        .collect();
+    assert_eq!(brokers, [("broker-a", here), ("broker-b", here)].into());
+    for number in 0..8 {
+        let sent = client.send(vec![message("T", &number.to_string(), &number.to_string())]).await;
+        assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
+    }
+    let mut got = drain(&mut client, "broker-a", 4).await;
+    got.extend(drain(&mut client, "broker-b", 4).await);
+    let bodies: BTreeSet<_> = got.iter().map(body).collect();
+    assert_eq!(bodies, (0..8).map(|number| number.to_string()).collect());
+    let brokers: Vec<_> = got.iter().map(broker_of).collect();
+    assert_eq!(brokers, [["broker-a"; 4], ["broker-b"; 4]].concat());
+    for message in &got {
+        assert_eq!(ack(&mut client, message).await, Code::Ok);
+    }
+    assert_eq!(receive(&mut client, "broker-a").await.0.code(), Code::MessageNotFound);
+
+    let asked =
+        QueryAssignmentRequest { topic: Some(resource("T")), group: Some(resource("G")), endpoints: None };
+    let request = client.request(asked);
+    let answer = client.stub.query_assignment(request).await.unwrap().into_inner();
+    let queues = answer.assignments.iter().map(|assigned| assigned.message_queue.as_ref().unwrap());
+    let queues: Vec<_> =
+        queues.map(|queue| (queue.broker.as_ref().unwrap().name.as_str(), queue.id)).collect();
+    assert_eq!(queues, [("broker-a", -1), ("broker-b", -1)]);
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn sends_and_receives_go_on_without_one_broker_and_it_comes_back() {
+    let mut cluster = Cluster::start().await;
+    cluster.topic("T", "NORMAL").await;
+    let mut client = cluster.proxy.client("c").await;
+    for number in 0..4 {
+        let sent = client.send(vec![message("T", "id", &number.to_string())]).await;
+        assert_eq!(code(sent.status.as_ref()), Code::Ok);
+    }
+    let of_b = drain(&mut client, "broker-b", 2).await;
+    assert_eq!(broker_of(&of_b[0]), "broker-b");
+
+    cluster.b.break_down().await;
+    for number in 4..24 {
+        let sent = client.send(vec![message("T", "id", &number.to_string())]).await;
+        assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
+    }
+    // Its broker is known, so the client may try again; one that never was is no broker.
+    assert_eq!(ack(&mut client, &of_b[0]).await, Code::InternalServerError);
+    let mut of_nobody = of_b[0].clone();
+    let system = of_nobody.system_properties.as_mut().unwrap();
+    system.receipt_handle =
+        system.receipt_handle.as_ref().map(|handle| handle.replace("broker-b", "broker-x"));
+    assert_eq!(ack(&mut client, &of_nobody).await, Code::InvalidReceiptHandle);
+    cluster.queues("T", 2).await;
+    // Whoever wants to receive from the broker that is gone gets messages of the other.
+    let of_a = drain(&mut client, "broker-b", 22).await;
+    assert!(of_a.iter().all(|message| broker_of(message) == "broker-a"));
+
+    cluster.b.start().await;
+    cluster.queues("T", 4).await;
+    until("the acknowledgement is taken", || {
+        let (mut client, message) = (client.clone(), of_b[0].clone());
+        async move { ack(&mut client, &message).await == Code::Ok }
+    })
+    .await;
+    until("messages go to both brokers", || {
+        let mut client = client.clone();
+        async move {
+            let sent = client.send(vec![message("T", "id", "again")]).await;
+            assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
+            let (_, got) = receive(&mut client, "broker-b").await;
+            got.iter().any(|message| broker_of(message) == "broker-b" && body(message) == "again")
+        }
+    })
+    .await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_group_of_messages_waits_for_its_broker() {
+    let mut cluster = Cluster::start().await;
+    cluster.topic("T", "FIFO").await;
+    let mut client = cluster.proxy.client("c").await;
+    // Of sixteen groups some belong to each broker.
+    let in_group = |group: i32| {
+        let mut message = message("T", "id", "x");
+        message.system_properties.as_mut().unwrap().message_group = Some(format!("group-{group}"));
+        vec![message]
+    };
+    cluster.b.break_down().await;
+    let mut codes = BTreeSet::new();
+    for group in 0..16 {
+        codes.insert(code(client.send(in_group(group)).await.status.as_ref()) as i32);
+    }
+    let failed = codes.remove(&Code::InternalServerError.into());
+    // As soon as the name servers know the broker no longer, the groups are shared out among the rest.
+    assert!(failed || client.route("T").await.message_queues.len() == 2);
+    assert_eq!(codes, [Code::Ok as i32].into());
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn a_proxy_starts_alone_and_says_what_is_missing() {
+    let mut namesrv = TestNamesrv::new().await;
+    namesrv.stop().await;
+    let proxy = TestProxy::start(&format!("127.0.0.1:1;{}", namesrv.address())).await;
+    let reason = proxy.invoker.readiness().unwrap_err();
+    assert!(reason.contains("no name server answers (127.0.0.1:1: "), "{reason}");
+    let mut client = proxy.client("c").await;
+    let sent = client.send(vec![message("T", "id", "x")]).await;
+    assert_eq!(code(sent.status.as_ref()), Code::InternalServerError);
+
+    namesrv.start().await;
+    until("the name server is found", || async {
+        proxy.invoker.readiness() == Err("the name servers know no broker".to_owned())
+    })
+    .await;
+    proxy.stop().await;
+    namesrv.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_server_may_be_away() {
+    let mut cluster = Cluster::start().await;
+    cluster.topic("T", "NORMAL").await;
+    let mut client = cluster.proxy.client("c").await;
+    let sent = client.send(vec![message("T", "id", "0")]).await;
+    assert_eq!(code(sent.status.as_ref()), Code::Ok);
+    cluster.stop_namesrv().await;
+    let end = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < end {
+        let sent = client.send(vec![message("T", "id", "1")]).await;
+        assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let sent = client.send(vec![message("Other", "id", "1")]).await;
+    assert_eq!(code(sent.status.as_ref()), Code::InternalServerError);
+    // One that has forgotten everything is no reason to stop, either.
+    cluster.start_namesrv().await;
+    for _ in 0..20 {
+        let sent = client.send(vec![message("T", "id", "2")]).await;
+        assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
+    }
+    cluster.stop().await;
+}
