@@ -1,6 +1,6 @@
 //! The command line: subcommands and what they are for. Each one's flags stand beside its code.
 
-use crate::{bench, broker, dev, namesrv, server, store_check};
+use crate::{bench, broker, dev, namesrv, proxy, server, store_check};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -20,6 +20,8 @@ enum Command {
     Namesrv(namesrv::Arguments),
     /// Run a broker alone, registered with name servers elsewhere.
     Broker(broker::Arguments),
+    /// Run a proxy in front of the brokers of a cluster: gRPC and remoting at one address.
+    Proxy(proxy::Arguments),
     /// Run a server for tests: temporary store, one port, nothing left behind.
     Dev(dev::Arguments),
     /// Measure a broker: throughput, latency, and what it costs the server.
@@ -33,6 +35,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Server(arguments) => server::run(arguments),
         Command::Namesrv(arguments) => namesrv::run(arguments),
         Command::Broker(arguments) => broker::run(arguments),
+        Command::Proxy(arguments) => proxy::run(arguments),
         Command::Dev(arguments) => dev::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Store(arguments) => store_check::run(arguments),

@@ -7,6 +7,7 @@ mod dev;
 mod log;
 mod namesrv;
 mod node;
+mod proxy;
 mod server;
 mod settings;
 mod store_check;

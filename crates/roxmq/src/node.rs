@@ -2,6 +2,7 @@
 
 mod addresses;
 mod banner;
+mod cluster_gateway;
 mod combined;
 mod gateway;
 mod transport;
@@ -9,6 +10,7 @@ mod whole;
 
 pub use addresses::Advertised;
 pub use banner::Banner;
+pub use cluster_gateway::ClusterGateway;
 pub use gateway::{BrokerIdentity, Gateway, proxy_config};
 pub use transport::server_options;
 pub use whole::Whole;
@@ -28,7 +30,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long connections may take to finish what is in flight when the process stops.
-const STOP_GRACE: Duration = Duration::from_secs(5);
+pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
 pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")

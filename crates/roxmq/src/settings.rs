@@ -28,12 +28,7 @@ impl Settings {
             let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
             pairs = properties_text::parse(&String::from_utf8_lossy(&text));
         }
-        for setting in &self.set {
-            let Some((key, value)) = setting.split_once('=') else {
-                bail!("'--set {setting}' is not KEY=VALUE");
-            };
-            pairs.push((key.trim().to_owned(), value.trim().to_owned()));
-        }
+        pairs.append(&mut parse_sets(&self.set)?);
         Ok(pairs)
     }
 
@@ -44,6 +39,15 @@ impl Settings {
     pub fn proxy_file(&self) -> Option<&Path> {
         self.proxy_config.as_deref()
     }
+}
+
+/// What `--set` gives.
+pub fn parse_sets(sets: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let pair = |setting: &String| match setting.split_once('=') {
+        Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        None => bail!("'--set {setting}' is not KEY=VALUE"),
+    };
+    sets.iter().map(pair).collect()
 }
 
 /// Sets a key unless the settings have it.
