@@ -16,12 +16,13 @@
 //! NOT binds closer than comparisons do. Unlike there, what follows the expression is an error: the Java server passes
 //! over it, so that a filter says less than its writer meant.
 
+mod comparisons;
+mod values;
+
 use super::error::{Expected, Place, SqlError};
-use super::evaluate::compare_numbers;
-use super::expression::{Between, Comparison, Condition, InList, Operand, PropertyIndex, Search, SearchKind};
+use super::expression::{Condition, Operand};
 use super::lexer::{Keyword, Lexer, Symbol, Token, TokenKind};
-use super::limits::{DEPTH_MAX, EXPRESSION_BYTES_MAX, PROPERTIES_MAX};
-use std::cmp::Ordering;
+use super::limits::{DEPTH_MAX, EXPRESSION_BYTES_MAX};
 
 /// An expression and the properties it asks for.
 pub(super) struct Parsed {
@@ -215,112 +216,6 @@ impl<'a> Parser<'a> {
         self.operand(Condition::Not(Box::new(expression)), at, &[depth])
     }
 
-    fn comparison(&mut self) -> Parse<Operand> {
-        let mut left = self.unary()?;
-        loop {
-            left = match self.token.kind {
-                TokenKind::Symbol(Symbol::Less) => self.compare(left, Comparison::Less)?,
-                TokenKind::Symbol(Symbol::LessOrEqual) => self.compare(left, Comparison::LessOrEqual)?,
-                TokenKind::Symbol(Symbol::Greater) => self.compare(left, Comparison::Greater)?,
-                TokenKind::Symbol(Symbol::GreaterOrEqual) => {
-                    self.compare(left, Comparison::GreaterOrEqual)?
-                }
-                TokenKind::Keyword(Keyword::Not) => {
-                    self.take()?;
-                    self.named_comparison(left, true)?
-                }
-                TokenKind::Keyword(
-                    Keyword::Between
-                    | Keyword::In
-                    | Keyword::Contains
-                    | Keyword::StartsWith
-                    | Keyword::EndsWith,
-                ) => self.named_comparison(left, false)?,
-                _ => return Ok(left),
-            };
-        }
-    }
-
-    fn compare(&mut self, left: Part<Operand>, comparison: Comparison) -> Parse<Operand> {
-        self.take()?;
-        let right = self.unary()?;
-        self.check_comparable(&left)?;
-        self.check_comparable(&right)?;
-        let operands = Box::new([left.expression, right.expression]);
-        self.operand(Condition::Compare(comparison, operands), left.at, &[left.depth, right.depth])
-    }
-
-    fn check_comparable(&self, part: &Part<Operand>) -> Result<(), SqlError> {
-        if part.expression.is_comparable() {
-            return Ok(());
-        }
-        Err(self.wrong_type(part.at, "only numbers and properties can be less or greater"))
-    }
-
-    fn named_comparison(&mut self, left: Part<Operand>, negated: bool) -> Parse<Operand> {
-        let TokenKind::Keyword(keyword) = self.token.kind else {
-            return Err(self.unexpected(Expected::AfterNot));
-        };
-        match keyword {
-            Keyword::Between => self.between(left, negated),
-            Keyword::In => self.in_list(left, negated),
-            Keyword::Contains => self.search(left, SearchKind::Contains, negated),
-            Keyword::StartsWith => self.search(left, SearchKind::StartsWith, negated),
-            Keyword::EndsWith => self.search(left, SearchKind::EndsWith, negated),
-            _ => Err(self.unexpected(Expected::AfterNot)),
-        }
-    }
-
-    fn between(&mut self, value: Part<Operand>, negated: bool) -> Parse<Operand> {
-        self.take()?;
-        let low = self.unary()?;
-        self.need(TokenKind::Keyword(Keyword::And), Expected::And)?;
-        let high = self.unary()?;
-        for part in [&value, &low, &high] {
-            self.check_comparable(part)?;
-        }
-        // What is between them would be nothing; outside of them is everything.
-        if !negated && compare_numbers(&low.expression, &high.expression) == Some(Ordering::Greater) {
-            return Err(self.wrong_type(low.at, "the first bound of BETWEEN is above the second"));
-        }
-        let depths = [value.depth, low.depth, high.depth];
-        let between =
-            Between { value: value.expression, low: low.expression, high: high.expression, negated };
-        self.operand(Condition::Between(Box::new(between)), value.at, &depths)
-    }
-
-    fn in_list(&mut self, left: Part<Operand>, negated: bool) -> Parse<Operand> {
-        self.take()?;
-        let Operand::Property(property) = left.expression else {
-            return Err(self.wrong_type(left.at, "only a property can be IN a list"));
-        };
-        self.need(TokenKind::Symbol(Symbol::Open), Expected::Open)?;
-        let mut texts = vec![self.text_literal()?];
-        while self.take_symbol(Symbol::Comma)? {
-            texts.push(self.text_literal()?);
-        }
-        self.need(TokenKind::Symbol(Symbol::Close), Expected::CommaOrClose)?;
-        texts.sort_unstable();
-        texts.dedup();
-        let list = InList { property, texts: texts.into_boxed_slice(), negated };
-        self.operand(Condition::In(list), left.at, &[left.depth])
-    }
-
-    fn search(&mut self, left: Part<Operand>, kind: SearchKind, negated: bool) -> Parse<Operand> {
-        self.take()?;
-        let text = self.text_literal()?;
-        let search = Search { kind, negated, value: left.expression, text };
-        self.operand(Condition::Search(Box::new(search)), left.at, &[left.depth])
-    }
-
-    fn text_literal(&mut self) -> Result<Box<str>, SqlError> {
-        let TokenKind::Text(quoted) = self.token.kind else {
-            return Err(self.unexpected(Expected::Text));
-        };
-        self.take()?;
-        Ok(unquoted(quoted))
-    }
-
     fn unary(&mut self) -> Parse<Operand> {
         self.nesting += 1;
         if self.nesting > DEPTH_MAX {
@@ -347,61 +242,4 @@ impl<'a> Parser<'a> {
         }
         self.primary()
     }
-
-    fn primary(&mut self) -> Parse<Operand> {
-        let Token { at, kind } = self.token;
-        let operand = match kind {
-            TokenKind::Text(quoted) => Operand::Text(unquoted(quoted)),
-            TokenKind::Integer(digits) => self.integer(digits, at)?,
-            TokenKind::Float(text) => self.float(text, at)?,
-            TokenKind::Name(name) => Operand::Property(self.property(name, at)?),
-            TokenKind::Keyword(Keyword::True) => Operand::condition(Condition::Constant(Some(true))),
-            TokenKind::Keyword(Keyword::False) => Operand::condition(Condition::Constant(Some(false))),
-            TokenKind::Keyword(Keyword::Null) => Operand::condition(Condition::Constant(None)),
-            TokenKind::Symbol(Symbol::Open) => {
-                self.take()?;
-                let inner = self.any()?;
-                self.need(TokenKind::Symbol(Symbol::Close), Expected::Close)?;
-                return Ok(inner);
-            }
-            _ => return Err(self.unexpected(Expected::Value)),
-        };
-        self.take()?;
-        self.part(operand, at, &[])
-    }
-
-    /// Numbers that fit 32 bits are of that type, which decides how the text of a property is read.
-    fn integer(&self, digits: &str, at: usize) -> Result<Operand, SqlError> {
-        let number: i64 = digits.parse().map_err(|_| SqlError::OutOfRange {
-            place: Place::new(self.text, at),
-            range: "whole numbers reach to 9223372036854775807",
-        })?;
-        Ok(i32::try_from(number).map_or(Operand::Long(number), Operand::Int))
-    }
-
-    /// As with the Java server, zero is no float.
-    fn float(&self, text: &str, at: usize) -> Result<Operand, SqlError> {
-        match text.parse::<f64>() {
-            Ok(number) if number.is_finite() && number > 0.0 => Ok(Operand::Double(number)),
-            _ => Err(SqlError::OutOfRange {
-                place: Place::new(self.text, at),
-                range: "numbers with a point or an exponent reach from 4.9E-324 to 1.7976931348623157E308; write zero as 0",
-            }),
-        }
-    }
-
-    fn property(&mut self, name: &str, at: usize) -> Result<PropertyIndex, SqlError> {
-        if let Some(known) = self.properties.iter().position(|known| **known == *name) {
-            return Ok(PropertyIndex(known));
-        }
-        if self.properties.len() == PROPERTIES_MAX {
-            return Err(SqlError::TooManyProperties(Place::new(self.text, at)));
-        }
-        self.properties.push(name.into());
-        Ok(PropertyIndex(self.properties.len() - 1))
-    }
-}
-
-fn unquoted(quoted: &str) -> Box<str> {
-    quoted.replace("''", "'").into()
 }
