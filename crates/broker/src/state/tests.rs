@@ -55,8 +55,12 @@ fn log(broker: &Broker) {
 }
 
 fn write_files(broker: &Broker) {
+    write_files_at(broker, 1);
+}
+
+fn write_files_at(broker: &Broker, now: i64) {
     let written =
-        broker.snapshots.write(&broker.state_log, &broker.store, broker.tables(), Which::All, Millis(1));
+        broker.snapshots.write(&broker.state_log, &broker.store, broker.tables(), Which::All, Millis(now));
     written.expect("the files are written");
 }
 
@@ -353,6 +357,28 @@ fn the_files_say_up_to_where_they_hold_the_log() {
     let text = read_file(&files, "consumerOffset.json").expect("the file");
     assert!(text.contains(&format!("\"roxmqLogOffset\":{}", broker.store.max_phy_offset())), "{text}");
     assert!(text.contains("\"T@G\":{\n\t\t\t0:5,\n\t\t\t3:7\n\t\t}"), "{text}");
+}
+
+/// A table that never changed kept the position of its file, and every start read the log from there on.
+#[test]
+fn files_that_nothing_changes_are_written_now_and_then() {
+    let files = FaultFiles::new();
+    let (broker, _) = open(&files);
+    fill(&broker);
+    write_files(&broker);
+    let check = |now: i64, expected: bool| {
+        broker.offsets.commit("G", "T", Q0, now);
+        log(&broker);
+        write_files_at(&broker, now);
+        let end = format!("\"roxmqLogOffset\":{}", broker.store.max_phy_offset());
+        let text = read_file(&files, "topics.json").expect("the file");
+        assert_eq!(text.contains(&end), expected, "at {now}: {text}");
+        assert!(read_file(&files, "consumerOffset.json").expect("the file").contains(&end));
+    };
+    check(2, false);
+    check(300_000, true);
+    check(599_999, false);
+    check(600_000, true);
 }
 
 /// The power fails at every sync of a run; whatever the disk kept, the broker starts, and what had been made durable

@@ -21,6 +21,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Files that nothing has changed are written with the others so often: a start reads the log from the oldest on.
+const REFRESH_MS: i64 = 300_000;
+
 /// Why the files were not written; they stay as they were.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -102,6 +105,8 @@ struct Written {
     delays: Option<u64>,
     /// Of both files of what is in flight.
     pops: Option<u64>,
+    /// When all of them were last written together.
+    refreshed: Millis,
     versions: Versions,
 }
 
@@ -127,6 +132,7 @@ impl SnapshotWriter {
             offsets: held(tables.offsets.generation()),
             delays: held(tables.delays.generation()),
             pops: held(tables.pops.generation()),
+            refreshed: Millis(0),
             versions,
         };
         SnapshotWriter { files, written: Mutex::new(written) }
@@ -134,14 +140,7 @@ impl SnapshotWriter {
 
     /// Whether there is anything to write.
     pub(crate) fn is_behind(&self, tables: Tables<'_>, which: Which) -> bool {
-        let written = self.written.lock();
-        let definitions = written.topics != Some(tables.topics.generation())
-            || written.groups != Some(tables.groups.generation())
-            || written.modes != Some(tables.modes.generation());
-        let offsets = written.offsets != Some(tables.offsets.generation())
-            || written.delays != Some(tables.delays.generation())
-            || written.pops != Some(tables.pops.generation());
-        definitions || (which == Which::All && offsets)
+        self.written.lock().is_behind(tables, which)
     }
 
     /// Writes the files whose tables have changed since they were written. Waits for the disk.
@@ -154,6 +153,13 @@ impl SnapshotWriter {
         now: Millis,
     ) -> Result<(), WriteError> {
         let mut written = self.written.lock();
+        if which == Which::All
+            && now.0 - written.refreshed.0 >= REFRESH_MS
+            && written.is_behind(tables, which)
+        {
+            written.forget();
+            written.refreshed = now;
+        }
         let copies = copy(log, tables, &written, which, now);
         if copies.are_none() {
             return Ok(());
@@ -192,6 +198,26 @@ impl SnapshotWriter {
             written.pops = Some(generation);
         }
         Ok(())
+    }
+}
+
+impl Written {
+    fn is_behind(&self, tables: Tables<'_>, which: Which) -> bool {
+        let definitions = self.topics != Some(tables.topics.generation())
+            || self.groups != Some(tables.groups.generation())
+            || self.modes != Some(tables.modes.generation());
+        let offsets = self.offsets != Some(tables.offsets.generation())
+            || self.delays != Some(tables.delays.generation())
+            || self.pops != Some(tables.pops.generation());
+        definitions || (which == Which::All && offsets)
+    }
+
+    /// All files have to be written.
+    fn forget(&mut self) {
+        let Written { topics, groups, modes, offsets, delays, pops, .. } = self;
+        for held in [topics, groups, modes, offsets, delays, pops] {
+            *held = None;
+        }
     }
 }
 
