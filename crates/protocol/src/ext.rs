@@ -76,13 +76,21 @@ pub fn is_true(text: Text<'_>) -> bool {
 }
 
 /// A number field; the error names the field, the text and what was expected.
+#[inline]
 pub fn parse<T: TryFrom<i64>>(
     name: &'static str,
     text: Text<'_>,
     expected: &'static str,
 ) -> Result<T, FieldError> {
-    let number = text.integer().and_then(|number| T::try_from(number).ok());
-    number.ok_or_else(|| FieldError::Invalid { name, expected, value: shorten(&text.decode()) })
+    match text.integer().and_then(|number| T::try_from(number).ok()) {
+        Some(number) => Ok(number),
+        None => Err(invalid(name, text, expected)),
+    }
+}
+
+#[cold]
+fn invalid(name: &'static str, text: Text<'_>, expected: &'static str) -> FieldError {
+    FieldError::Invalid { name, expected, value: shorten(&text.decode()) }
 }
 
 /// A value as an error text may show it: not longer than a line.

@@ -72,22 +72,34 @@ impl<'a> Text<'a> {
     }
 
     /// The decimal number that the text is, as Java reads one.
+    #[inline]
     pub fn integer(self) -> Option<i64> {
         let (negative, digits) = match self.bytes {
             [b'-', digits @ ..] => (true, digits),
             [b'+', digits @ ..] => (false, digits),
             digits => (false, digits),
         };
-        if digits.is_empty() {
-            return None;
+        // Eighteen digits always fit.
+        if digits.len() > 18 {
+            return checked_integer(negative, digits);
         }
-        // Below zero there is one number more.
-        let below_zero = digits.iter().try_fold(0i64, |number, digit| {
-            let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
-            number.checked_mul(10)?.checked_sub(i64::from(digit))
-        })?;
-        if negative { Some(below_zero) } else { below_zero.checked_neg() }
+        let number = digits.iter().try_fold(0i64, |number, digit| Some(number * 10 + value(*digit)?))?;
+        (!digits.is_empty()).then_some(if negative { -number } else { number })
     }
+}
+
+fn value(digit: u8) -> Option<i64> {
+    let value = digit.wrapping_sub(b'0');
+    (value < 10).then_some(i64::from(value))
+}
+
+#[cold]
+fn checked_integer(negative: bool, digits: &[u8]) -> Option<i64> {
+    // Below zero there is one number more.
+    let below_zero = digits
+        .iter()
+        .try_fold(0i64, |number, digit| number.checked_mul(10)?.checked_sub(value(*digit)?))?;
+    if negative { Some(below_zero) } else { below_zero.checked_neg() }
 }
 
 /// Mostly it is UTF-8, and that is found out faster than what else it is.
@@ -166,7 +178,9 @@ mod tests {
         check("+012", Some(12));
         check("9223372036854775807", Some(i64::MAX));
         check("-9223372036854775808", Some(i64::MIN));
-        for text in ["", "-", "+", "+-1", "1.0", " 1", "0x1", "9223372036854775808", "-9223372036854775809"] {
+        check("999999999999999999", Some(999_999_999_999_999_999));
+        check("-00000000000000000001", Some(-1));
+        for text in ["", "-", "+", "+-1", "1.0", " 1", "0x1", "9223372036854775808", "-9223372036854775809", "12:", "1/"] {
             check(text, None);
         }
     }

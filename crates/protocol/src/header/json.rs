@@ -1,5 +1,7 @@
-//! The JSON header. One pass over the text, no tree: strings stay where they are.
+//! The JSON header. No tree is made: strings stay where they are. What clients write is read by [`plain`]; what that
+//! can't read is read again by [`scanner`], which knows all of JSON and says where it breaks.
 
+mod plain;
 mod scanner;
 
 use super::{FIELDS_MAX, Header, HeaderError};
@@ -10,6 +12,10 @@ use scanner::{Broken, Value, object, skip_blanks, value};
 
 /// Fills an empty header in.
 pub(super) fn decode<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Result<(), HeaderError> {
+    if plain::decode(bytes, header).is_some() {
+        return Ok(());
+    }
+    *header = Header::empty(header.encoding);
     read(bytes, header).map(drop).map_err(|failure| match failure {
         Failure::Broken(Broken { left, reason }) => HeaderError::Json { at: bytes.len() - left, reason },
         Failure::TooManyFields => HeaderError::TooManyFields(FIELDS_MAX),

@@ -1,8 +1,5 @@
-//! Reads JSON from the front of a text, with its strings where they lie. Each function gives what it has read and what
-//! follows it.
-//!
-//! A send's header has twenty members, and each costs about a hundredth of what the message does. So what is done
-//! for every member is inlined, and blanks are looked for only where there isn't what there should be.
+//! Reads any JSON from the front of a text, with its strings where they lie. Each function gives what it has read and
+//! what follows it.
 
 use crate::scan::find_either;
 use crate::text::{Text, unescape};
@@ -41,16 +38,13 @@ impl Value<'_> {
 }
 
 /// Reads an object: `member` gets each key with the text from its value on, and gives what follows the value.
-#[inline(always)]
 pub(super) fn object<'a, E: From<Broken>>(
     text: &'a [u8],
     mut member: impl FnMut(Text<'a>, &'a [u8]) -> Result<&'a [u8], E>,
 ) -> Result<&'a [u8], E> {
     let mut rest = expect(b'{', text, "an object should start here")?;
     loop {
-        if !rest.starts_with(b"\"")
-            && let Some(behind) = pass(b'}', rest)
-        {
+        if let Some(behind) = pass(b'}', rest) {
             return Ok(behind);
         }
         let (key, behind) = string(rest)?;
@@ -58,23 +52,14 @@ pub(super) fn object<'a, E: From<Broken>>(
         rest = member(key, value)?;
         if let Some(behind) = pass(b',', rest) {
             rest = behind;
-        } else if !skip_blanks(rest).starts_with(b"}") {
+        } else if pass(b'}', rest).is_none() {
             let reason = "a comma or the end of the object should be here";
             return Err(broken(skip_blanks(rest), reason).into());
         }
     }
 }
 
-#[inline(always)]
 pub(super) fn value(text: &[u8]) -> Read<'_, Value<'_>> {
-    if text.starts_with(b"\"") {
-        let (text, rest) = string(text)?;
-        return Ok((Value::String(text), rest));
-    }
-    other_value(text)
-}
-
-fn other_value(text: &[u8]) -> Read<'_, Value<'_>> {
     let text = skip_blanks(text);
     match text {
         [b'"', ..] => string(text).map(|(text, rest)| (Value::String(text), rest)),
@@ -93,17 +78,8 @@ fn bare(text: &[u8]) -> Read<'_, Value<'_>> {
     }
 }
 
-#[inline(always)]
 fn string(text: &[u8]) -> Read<'_, Text<'_>> {
     let start = expect(b'"', text, "a string should start here")?;
-    match find_either(start, b'"', b'\\').map(|length| start.split_at(length)) {
-        Some((raw, [b'"', rest @ ..])) => Ok((Text::unescaped(raw), rest)),
-        _ => escaped_string(start),
-    }
-}
-
-/// The string that starts here, behind its quote.
-fn escaped_string(start: &[u8]) -> Read<'_, Text<'_>> {
     let mut rest = start;
     loop {
         let Some(plain) = find_either(rest, b'"', b'\\') else {
@@ -145,20 +121,15 @@ fn skip_nested(text: &[u8]) -> Result<&[u8], Broken> {
     }
 }
 
-#[inline(always)]
 fn expect<'a>(byte: u8, text: &'a [u8], reason: &'static str) -> Result<&'a [u8], Broken> {
     pass(byte, text).ok_or_else(|| broken(skip_blanks(text), reason))
 }
 
 /// What follows the byte, if that is next.
-#[inline(always)]
 fn pass(byte: u8, text: &[u8]) -> Option<&[u8]> {
-    match text {
+    match skip_blanks(text) {
         [first, rest @ ..] if *first == byte => Some(rest),
-        _ => match skip_blanks(text) {
-            [first, rest @ ..] if *first == byte => Some(rest),
-            _ => None,
-        },
+        _ => None,
     }
 }
 

@@ -96,6 +96,19 @@ proptest! {
     }
 
     #[test]
+    fn both_readers_read_the_same(mutations in prop::collection::vec((0usize..GOLDEN.len(), prop::sample::select(&b"\"\\{}:, 1-e"[..])), 0..3)) {
+        let mut bytes = GOLDEN.as_bytes().to_vec();
+        mutations.iter().for_each(|(at, byte)| bytes[*at] = *byte);
+        let (mut plainly, mut fully) = (Header::empty(Encoding::Json), Header::empty(Encoding::Json));
+        if plain::decode(&bytes, &mut plainly).is_some() {
+            let text = String::from_utf8_lossy(&bytes);
+            prop_assert!(read(&bytes, &mut fully).is_ok(), "{}", text);
+            let parts = |header: &Header<'_>| Command::from_frame(header, b"");
+            prop_assert_eq!(parts(&plainly), parts(&fully), "{}", text);
+        }
+    }
+
+    #[test]
     fn damaged_headers_are_read_or_refused(at in 0usize..GOLDEN.len(), byte in any::<u8>(), cut in 0usize..=GOLDEN.len()) {
         let mut bytes = GOLDEN.as_bytes().to_vec();
         bytes[at] = byte;

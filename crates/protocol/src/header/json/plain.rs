@@ -1,0 +1,107 @@
+//! The header as clients write nearly all of them: without blanks, each value a string or a number.
+//!
+//! Everything else, what is broken too, is left to the other reader: this one says no more than that it isn't plain.
+//! A send's header has twenty members, and each costs about a hundredth of what the message does.
+
+use super::super::{FIELDS_MAX, Header};
+use crate::ext::ExtFields;
+use crate::language::Language;
+use crate::scan::find_either;
+use crate::text::{Text, unescape};
+
+/// What was read from the front of a text, and the text behind it.
+type Read<'a, T> = Option<(T, &'a [u8])>;
+
+/// Fills an empty header in. If that fails it is half filled in.
+pub(super) fn decode<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<()> {
+    let mut rest = text.strip_prefix(b"{")?;
+    loop {
+        let (key, value) = key(rest)?;
+        rest = match key {
+            b"code" => number(value, &mut header.code)?,
+            b"flag" => number(value, &mut header.flag)?,
+            b"opaque" => number(value, &mut header.opaque)?,
+            b"version" => number(value, &mut header.version)?,
+            b"extFields" => fields(value.strip_prefix(b"{")?, &mut header.ext)?,
+            _ => {
+                let (value, rest) = string(value)?;
+                match key {
+                    b"language" => header.language = Language::from_text(value),
+                    b"remark" => header.remark = Some(value),
+                    _ => {}
+                }
+                rest
+            }
+        };
+        match rest {
+            [b',', behind @ ..] => rest = behind,
+            [b'}', ..] => return Some(()),
+            _ => return None,
+        }
+    }
+}
+
+fn fields<'a>(text: &'a [u8], ext: &mut ExtFields<'a>) -> Option<&'a [u8]> {
+    let mut rest = text;
+    for _ in 0..FIELDS_MAX {
+        let (name, value) = key(rest)?;
+        let (value, behind) = string(value)?;
+        ext.push(Text::unescaped(name), value);
+        match behind {
+            [b',', behind @ ..] => rest = behind,
+            [b'}', behind @ ..] => return Some(behind),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// `"name":`
+#[inline(always)]
+fn key(text: &[u8]) -> Read<'_, &[u8]> {
+    let [b'"', text @ ..] = text else {
+        return None;
+    };
+    match text.split_at_checked(mark(text)?)? {
+        (name, [b'"', b':', rest @ ..]) => Some((name, rest)),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn string(text: &[u8]) -> Read<'_, Text<'_>> {
+    let [b'"', text @ ..] = text else {
+        return None;
+    };
+    match text.split_at_checked(mark(text)?)? {
+        (value, [b'"', rest @ ..]) => Some((Text::unescaped(value), rest)),
+        _ => escaped_string(text),
+    }
+}
+
+/// The string that starts here, behind its quote.
+fn escaped_string(text: &[u8]) -> Read<'_, Text<'_>> {
+    let mut rest = text;
+    loop {
+        rest = &rest[mark(rest)?..];
+        if let [b'"', behind @ ..] = rest {
+            return Some((Text::escaped(&text[..text.len() - rest.len()]), behind));
+        }
+        let (_, bytes) = unescape(rest)?;
+        rest = &rest[bytes..];
+    }
+}
+
+/// Where the first quote or backslash lies.
+#[inline(always)]
+fn mark(text: &[u8]) -> Option<usize> {
+    find_either(text, b'"', b'\\')
+}
+
+#[inline(always)]
+fn number<'a>(text: &'a [u8], number: &mut i32) -> Option<&'a [u8]> {
+    let length = text.iter().position(|byte| *byte != b'-' && !byte.is_ascii_digit())?;
+    let (digits, rest) = text.split_at_checked(length)?;
+    *number = Text::unescaped(digits).integer()?.try_into().ok()?;
+    Some(rest)
+}
