@@ -26,9 +26,20 @@ pub struct InvalidMessageId(String);
 impl OffsetMessageId {
     /// Appends the digits.
     pub fn append_to(&self, out: &mut Vec<u8>) {
-        push_ip(out, self.store_host.ip());
-        push_hex(out, &u32::from(self.store_host.port()).to_be_bytes());
-        push_hex(out, &self.phy_offset.to_be_bytes());
+        Self::push_host(out, self.store_host);
+        Self::push_phy_offset(out, self.phy_offset);
+    }
+
+    /// Appends the digits that all ids of a host start with.
+    pub(crate) fn push_host(out: &mut Vec<u8>, host: SocketAddr) {
+        push_ip(out, host.ip());
+        push_hex(out, &u32::from(host.port()).to_be_bytes());
+    }
+
+    /// Appends the digits that follow those of the host.
+    #[inline]
+    pub(crate) fn push_phy_offset(out: &mut Vec<u8>, phy_offset: i64) {
+        push_hex(out, &phy_offset.to_be_bytes());
     }
 }
 

@@ -8,4 +8,4 @@ mod send;
 pub use head::ResponseHead;
 pub use pop::PopAnswer;
 pub use pull::PullAnswer;
-pub use send::SendAnswer;
+pub use send::{SendAnswer, StoredAnswers};

@@ -96,9 +96,8 @@ fn value(digit: u8) -> Option<i64> {
 #[cold]
 fn checked_integer(negative: bool, digits: &[u8]) -> Option<i64> {
     // Below zero there is one number more.
-    let below_zero = digits
-        .iter()
-        .try_fold(0i64, |number, digit| number.checked_mul(10)?.checked_sub(value(*digit)?))?;
+    let below_zero =
+        digits.iter().try_fold(0i64, |number, digit| number.checked_mul(10)?.checked_sub(value(*digit)?))?;
     if negative { Some(below_zero) } else { below_zero.checked_neg() }
 }
 
@@ -180,7 +179,19 @@ mod tests {
         check("-9223372036854775808", Some(i64::MIN));
         check("999999999999999999", Some(999_999_999_999_999_999));
         check("-00000000000000000001", Some(-1));
-        for text in ["", "-", "+", "+-1", "1.0", " 1", "0x1", "9223372036854775808", "-9223372036854775809", "12:", "1/"] {
+        for text in [
+            "",
+            "-",
+            "+",
+            "+-1",
+            "1.0",
+            " 1",
+            "0x1",
+            "9223372036854775808",
+            "-9223372036854775809",
+            "12:",
+            "1/",
+        ] {
             check(text, None);
         }
     }

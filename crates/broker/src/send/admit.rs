@@ -69,7 +69,7 @@ fn create_topic(broker: &Broker, header: &SendHeader<'_>) -> Result<Arc<Topic>, 
     }
     let unit = if header.unit_mode { sys_flag::topic::UNIT } else { 0 };
     let queues = header.default_topic_queue_nums;
-    broker.topics.create_by_send(name, &header.default_topic, queues, unit).map_err(|error| match error {
+    broker.topics.create_by_send(name, &header.default_topic.decode(), queues, unit).map_err(|error| match error {
         CreateError::State(error) => Refusal::failed(error.to_string()),
         missing => Refusal::new(
             response::TOPIC_NOT_EXIST,

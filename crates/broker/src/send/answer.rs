@@ -1,6 +1,8 @@
 //! Sends that are taken and wait to be stored, and their answers.
 
 use super::failure::{self, FlushFailure};
+use crate::Broker;
+use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
 use crate::topics::Topic;
 use roxmq_protocol::code::response;
@@ -8,7 +10,7 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::header::{Encoding, Header};
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::recall_handle::RecallHandle;
-use roxmq_protocol::response::SendAnswer;
+use roxmq_protocol::response::{SendAnswer, StoredAnswers};
 use roxmq_remoting::{Connection, LateAnswer, Output};
 use roxmq_store::store::FlushError;
 use roxmq_store::{Millis, QueueId, Stored};
@@ -44,9 +46,21 @@ pub(super) struct Sender {
     pub(super) region: Arc<str>,
     pub(super) broker_name: Arc<str>,
     pub(super) trace_on: bool,
+    pub(super) stored: Arc<StoredAnswers>,
 }
 
 impl Sender {
+    pub(super) fn of(broker: &Broker, config: &BrokerConfig) -> Self {
+        let (store_host, region, trace_on) = (broker.advertised, &config.region_id, config.trace_on);
+        Sender {
+            store_host,
+            region: region.as_str().into(),
+            broker_name: config.broker_name.as_str().into(),
+            trace_on,
+            stored: Arc::new(StoredAnswers::new(store_host, region, trace_on)),
+        }
+    }
+
     /// Answers a send that is not taken.
     pub(super) fn refuse(&self, header: &Header<'_>, refusal: Refusal, output: &mut Output) {
         output.reply(header, self.response(refusal));
@@ -88,13 +102,24 @@ impl Answers<'_> {
             return;
         }
         let places = &self.stored[send.messages.clone()];
+        let key = &self.keys[send.key.clone()];
+        if let [place] = places
+            && (code, remark, send.recall_ms) == (response::SUCCESS, None, None)
+            && send.encoding == Encoding::Json
+            && !send.is_inner_batch
+            && !key.is_empty()
+        {
+            let (queue_offset, phy_offset) = (place.queue_offset.0, place.phy_offset.0);
+            let out = output.buffer();
+            self.sender.stored.encode(out, send.opaque, send.queue_id.0, queue_offset, phy_offset, key);
+            return;
+        }
         let named = if send.is_inner_batch { 1 } else { places.len() };
         ids.clear();
         ids.extend(places.iter().take(named).map(|place| OffsetMessageId {
             store_host: self.sender.store_host,
             phy_offset: place.phy_offset.0,
         }));
-        let key = &self.keys[send.key.clone()];
         let recall_handle = send
             .recall_ms
             .map(|time| RecallHandle::encode(&send.topic.topic_name, &self.sender.broker_name, time.0, key));

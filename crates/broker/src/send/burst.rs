@@ -51,12 +51,7 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(broker: &Broker, config: Arc<BrokerConfig>) -> Self {
-        let sender = Sender {
-            store_host: broker.advertised,
-            region: config.region_id.as_str().into(),
-            broker_name: config.broker_name.as_str().into(),
-            trace_on: config.trace_on,
-        };
+        let sender = Sender::of(broker, &config);
         let mut marks = Vec::new();
         properties::push(&mut marks, name::MSG_REGION, &config.region_id);
         properties::push(&mut marks, name::TRACE_SWITCH, if config.trace_on { "true" } else { "false" });
@@ -130,24 +125,21 @@ impl SendBurst {
         let born_host = connection.remote();
         let now = self.now;
         let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
-        let mut recall_ms = None;
-        let mut place = Place::Own;
+        let (mut queue_id, mut recall_ms, mut place) = (admitted.queue_id, None, Place::Own);
         let mut is_inner_batch = false;
-        let queue_id = if header.batch {
+        if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
             if attributes::has_batches(&admitted.topic.attributes) {
                 self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
                 is_inner_batch = key_start < self.keys.len();
             }
-            admitted.queue_id
         } else {
-            let (properties, ids) = (&mut self.properties, &mut self.unique_ids);
-            let pushed = incoming.push_single(frame.body, properties, ids, &mut self.batch)?;
-            recall_ms = recall_time(pushed.place, &header.topic);
+            let placed = incoming.place(&mut self.properties, &mut self.unique_ids)?;
+            (queue_id, place) = (placed.own_queue, placed.place);
+            recall_ms = recall_time(place, &header.topic);
             self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
-            place = pushed.place;
-            pushed.own_queue
-        };
+            incoming.push_single(frame.body, &self.properties, placed, &mut self.batch)?;
+        }
         let Admitted { mut topic, .. } = admitted;
         if let Place::Half(ask_after) = place {
             self.halves.push(NewHalf { index: first, ask_after });

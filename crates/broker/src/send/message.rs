@@ -32,16 +32,14 @@ pub(super) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// A message by itself. Its properties are left in `properties`.
-    pub(super) fn push_single(
+    /// Where a message by itself goes. Its properties are left in `properties`, as they are to be stored.
+    pub(super) fn place(
         &self,
-        body: &[u8],
         properties: &mut MessageProperties,
         unique_ids: &mut UniqueIds,
-        batch: &mut AppendBatch,
-    ) -> Result<Pushed, Refusal> {
+    ) -> Result<Placed, Refusal> {
         properties.load(self.header.properties)?;
-        if properties.uniq_key().is_none() {
+        if !properties.has_uniq_key() {
             let store_ip = self.settings.sender.store_host.ip();
             properties.add_uniq_key(unique_ids.next(store_ip, self.now))?;
         }
@@ -63,8 +61,20 @@ impl Incoming<'_> {
             self.time(properties, own_queue)?
         };
         properties.add_marks(&self.settings.marks);
-        let (topic, queue_id, tags_code) = match place {
-            Place::Own => (&*self.admitted.topic.topic_name, own_queue, properties.tags_code()),
+        Ok(Placed { own_queue, place })
+    }
+
+    /// Puts a message that has its place into the batch. Its bytes are many, and the processor may have to wait for them
+    /// when something written after them is read: so that all that can be done before is done before.
+    pub(super) fn push_single(
+        &self,
+        body: &[u8],
+        properties: &MessageProperties,
+        placed: Placed,
+        batch: &mut AppendBatch,
+    ) -> Result<(), Refusal> {
+        let (topic, queue_id, tags_code) = match placed.place {
+            Place::Own => (&*self.admitted.topic.topic_name, placed.own_queue, properties.tags_code()),
             Place::Level { queue_id, due } => (names::SCHEDULE_TOPIC, queue_id, due.0),
             Place::Slot(_) => (names::TIMER_TOPIC, timers::QUEUE, properties.tags_code()),
             Place::Half(_) => (names::TRANS_HALF_TOPIC, transactions::HALF_QUEUE, properties.tags_code()),
@@ -79,7 +89,7 @@ impl Incoming<'_> {
             ..self.message(self.header.flag, body)
         };
         // What waits is entered into light queues when it comes.
-        let lmqs = properties.lmqs().filter(|_| place == Place::Own);
+        let lmqs = properties.lmqs().filter(|_| placed.place == Place::Own);
         let pushed = match lmqs {
             Some(lmqs) => {
                 let (config, topic) = (&self.settings.config, &self.admitted.topic);
@@ -88,8 +98,7 @@ impl Incoming<'_> {
             }
             None => batch.push(&self.broker.store, &message),
         };
-        pushed.map_err(|error| rules::illegal(error.to_string()))?;
-        Ok(Pushed { own_queue, place })
+        pushed.map_err(|error| rules::illegal(error.to_string()))
     }
 
     /// The queue of the message's priority: the higher the one, the higher the other. A priority that doesn't count is
@@ -213,9 +222,9 @@ impl Incoming<'_> {
     }
 }
 
-/// A message that is in the batch.
+/// Where a message goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pushed {
+pub(super) struct Placed {
     /// Of its topic, whatever queue it waits in.
     pub(super) own_queue: QueueId,
     pub(super) place: Place,

@@ -100,6 +100,10 @@ impl MessageProperties {
         self.value(&self.found.uniq_key)
     }
 
+    pub(super) fn has_uniq_key(&self) -> bool {
+        self.found.uniq_key.is_some()
+    }
+
     /// Whether the sender wants to know that the message is stored as the broker promises; yes if it says nothing.
     pub(super) fn waits_for_store(&self) -> bool {
         self.value(&self.found.wait).is_none_or(|wait| wait.eq_ignore_ascii_case("true"))

@@ -50,8 +50,9 @@ impl SingleSend {
         let SingleSend { settings, admitted } = self;
         let mut batch = AppendBatch::new();
         let incoming = Incoming { broker, settings, header, admitted, born_host, now: broker.clock.now() };
-        let mut ids = UniqueIds::new(connection_id);
-        incoming.push_single(body, &mut MessageProperties::default(), &mut ids, &mut batch)?;
+        let (mut properties, mut ids) = (MessageProperties::default(), UniqueIds::new(connection_id));
+        let placed = incoming.place(&mut properties, &mut ids)?;
+        incoming.push_single(body, &properties, placed, &mut batch)?;
         let bytes = batch.bytes() as u64;
         broker.store.append(&mut batch).map_err(|error| failure::refusal_of(&error))?;
         broker.stats.put(&admitted.topic.stats, 1, bytes);

@@ -114,6 +114,9 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
 
 /// Appends a number in decimal.
 pub fn push_number(value: i64, out: &mut Vec<u8>) {
+    if let 0..=9 = value {
+        return out.push(b'0' + value as u8);
+    }
     let mut digits = [0; 20];
     let mut at = digits.len();
     let mut rest = value.unsigned_abs();

@@ -13,10 +13,10 @@ const LONG: &str = "a 64-bit number";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendHeader<'a> {
-    pub producer_group: Cow<'a, str>,
+    pub producer_group: Text<'a>,
     pub topic: Cow<'a, str>,
     /// The topic after whose model an unknown one is made.
-    pub default_topic: Cow<'a, str>,
+    pub default_topic: Text<'a>,
     pub default_topic_queue_nums: i32,
     /// Negative for one of the broker's choice.
     pub queue_id: i32,
@@ -80,9 +80,9 @@ impl<'a> SendHeader<'a> {
         let mut found = Found::nothing();
         for (name, value) in ext.iter() {
             match name.bytes() {
-                b"producerGroup" => found.header.producer_group = value.decode(),
+                b"producerGroup" => found.header.producer_group = value,
                 b"topic" => found.topic(value),
-                b"defaultTopic" => found.header.default_topic = value.decode(),
+                b"defaultTopic" => found.header.default_topic = value,
                 b"defaultTopicQueueNums" => {
                     found.header.default_topic_queue_nums = parse("defaultTopicQueueNums", value, INT)?;
                 }
@@ -108,9 +108,9 @@ impl<'a> SendHeader<'a> {
         let mut found = Found::nothing();
         for (name, value) in ext.iter() {
             match name.bytes() {
-                b"a" => found.header.producer_group = value.decode(),
+                b"a" => found.header.producer_group = value,
                 b"b" => found.topic(value),
-                b"c" => found.header.default_topic = value.decode(),
+                b"c" => found.header.default_topic = value,
                 b"d" => {
                     found.header.default_topic_queue_nums = parse("d (defaultTopicQueueNums)", value, INT)?;
                 }
@@ -135,9 +135,9 @@ impl<'a> Found<'a> {
     fn nothing() -> Self {
         Found {
             header: SendHeader {
-                producer_group: Cow::Borrowed(""),
+                producer_group: Text::plain(""),
                 topic: Cow::Borrowed(""),
-                default_topic: Cow::Borrowed(""),
+                default_topic: Text::plain(""),
                 default_topic_queue_nums: DEFAULT_TOPIC_QUEUE_NUMS,
                 queue_id: 0,
                 sys_flag: 0,

@@ -95,23 +95,27 @@ impl<'a> ResponseHead<'a> {
     pub fn finish(self, body_bytes: usize) {
         let ResponseHead { out, encoding, opaque, remark, start, fields_start } = self;
         match encoding {
-            Encoding::Json => {
-                out.extend_from_slice(b"},\"flag\":1,\"language\":\"JAVA\",\"opaque\":");
-                push_number(i64::from(opaque), out);
-                if let Some(remark) = remark {
-                    out.extend_from_slice(b",\"remark\":");
-                    push_string(remark, out);
-                }
-                out.extend_from_slice(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
-                push_number(i64::from(version::V5_5_0), out);
-                out.push(b'}');
-            }
+            Encoding::Json => Self::end_json(out, opaque, remark),
             Encoding::Binary => {
                 let fields_bytes = (out.len() - fields_start) as i32;
                 out[fields_start - 4..fields_start].copy_from_slice(&fields_bytes.to_be_bytes());
             }
         }
         frame::finish(start, encoding, body_bytes, out);
+    }
+
+    /// What follows the last field.
+    #[inline]
+    pub(super) fn end_json(out: &mut Vec<u8>, opaque: i32, remark: Option<&str>) {
+        out.extend_from_slice(b"},\"flag\":1,\"language\":\"JAVA\",\"opaque\":");
+        push_number(i64::from(opaque), out);
+        if let Some(remark) = remark {
+            out.extend_from_slice(b",\"remark\":");
+            push_string(remark, out);
+        }
+        out.extend_from_slice(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
+        push_number(i64::from(version::V5_5_0), out);
+        out.push(b'}');
     }
 
     #[inline]

@@ -1,8 +1,11 @@
 //! The answer to a send whose message was stored.
 
 use super::ResponseHead;
-use crate::header::Encoding;
+use crate::code::response;
+use crate::frame;
+use crate::header::{Encoding, push_number, push_string};
 use crate::message_id::OffsetMessageId;
+use std::net::SocketAddr;
 
 /// What the producer learns about its message, or about the first of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +58,51 @@ impl SendAnswer<'_> {
     }
 }
 
+/// The answers of one broker to sends of one message that was stored. What all of them say is encoded once.
+#[derive(Clone, Debug)]
+pub struct StoredAnswers {
+    /// A JSON frame up to the digits of the message's place.
+    start: Vec<u8>,
+}
+
+impl StoredAnswers {
+    pub fn new(store_host: SocketAddr, region: &str, trace_on: bool) -> Self {
+        let mut start = Vec::new();
+        let mut head = ResponseHead::begin(&mut start, Encoding::Json, response::SUCCESS, 0, None);
+        head.text("MSG_REGION", region);
+        head.boolean("TRACE_ON", trace_on);
+        start.extend_from_slice(b",\"msgId\":\"");
+        OffsetMessageId::push_host(&mut start, store_host);
+        StoredAnswers { start }
+    }
+
+    /// Appends the JSON frame that [`SendAnswer::encode`] makes of the same.
+    pub fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        opaque: i32,
+        queue_id: i32,
+        queue_offset: i64,
+        phy_offset: i64,
+        transaction_id: &str,
+    ) {
+        let frame_start = out.len();
+        out.extend_from_slice(&self.start);
+        OffsetMessageId::push_phy_offset(out, phy_offset);
+        out.extend_from_slice(b"\",\"queueId\":\"");
+        push_number(i64::from(queue_id), out);
+        out.extend_from_slice(b"\",\"queueOffset\":\"");
+        push_number(queue_offset, out);
+        out.extend_from_slice(b"\",\"transactionId\":");
+        push_string(transaction_id, out);
+        ResponseHead::end_json(out, opaque, None);
+        frame::finish(frame_start, Encoding::Json, 0, out);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame;
-    use std::net::SocketAddr;
 
     #[test]
     fn the_answer_reads_back_in_both_encodings() {
@@ -97,5 +140,36 @@ mod tests {
             assert_eq!(field("recallHandle"), None);
             assert!(frame.body.is_empty());
         }
+    }
+
+    #[test]
+    fn an_answer_is_the_same_however_it_is_made() {
+        let store_host = SocketAddr::from(([10, 0, 0, 1], 10911));
+        let check = |opaque, queue_id, queue_offset, phy_offset, key, region, trace_on| {
+            let answer = SendAnswer {
+                msg_ids: &[OffsetMessageId { store_host, phy_offset }],
+                queue_id,
+                queue_offset,
+                transaction_id: Some(key),
+                batch_uniq_id: None,
+                recall_handle: None,
+                region,
+                trace_on,
+            };
+            let (mut expected, mut made) = (Vec::new(), Vec::new());
+            answer.encode(&mut expected, Encoding::Json, response::SUCCESS, opaque, None);
+            StoredAnswers::new(store_host, region, trace_on).encode(
+                &mut made,
+                opaque,
+                queue_id,
+                queue_offset,
+                phy_offset,
+                key,
+            );
+            assert_eq!(String::from_utf8_lossy(&made), String::from_utf8_lossy(&expected));
+        };
+        check(0, 0, 0, 0, "k", "DefaultRegion", true);
+        check(-7, 9, 10, i64::MAX, "7F\"\\", "a \"region\"", false);
+        check(i32::MAX, i32::MAX, i64::MAX, 0xABCD, "é", "", true);
     }
 }
