@@ -78,9 +78,9 @@ fn to_push(broker: &Broker, replier: &Connection, header: &SendHeader<'_>, sent:
     let mut encoded = Vec::with_capacity(sent.len() + 64);
     properties::rewrite(sent.as_bytes(), &mut encoded, &[(name::PUSH_REPLY_TIME, Some(&now.to_string()))]);
     Command::request(request::PUSH_REPLY_MESSAGE_TO_CLIENT)
-        .with("producerGroup", &header.producer_group)
+        .with("producerGroup", header.producer_group)
         .with("topic", &header.topic)
-        .with("defaultTopic", &header.default_topic)
+        .with("defaultTopic", header.default_topic)
         .with("defaultTopicQueueNums", header.default_topic_queue_nums)
         .with("queueId", header.queue_id)
         .with("sysFlag", header.sys_flag)

@@ -39,6 +39,16 @@ pub(super) struct PendingSend {
     pub(super) record_bytes: usize,
 }
 
+impl PendingSend {
+    /// Whether nothing but its place and its key is to be answered, in JSON.
+    fn is_plain(&self) -> bool {
+        self.encoding == Encoding::Json
+            && self.recall_ms.is_none()
+            && !self.is_inner_batch
+            && !self.key.is_empty()
+    }
+}
+
 /// What every answer says of the broker.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
@@ -101,18 +111,21 @@ impl Answers<'_> {
         if send.oneway {
             return;
         }
-        let places = &self.stored[send.messages.clone()];
-        let key = &self.keys[send.key.clone()];
+        let (places, key) = (&self.stored[send.messages.clone()], &self.keys[send.key.clone()]);
         if let [place] = places
-            && (code, remark, send.recall_ms) == (response::SUCCESS, None, None)
-            && send.encoding == Encoding::Json
-            && !send.is_inner_batch
-            && !key.is_empty()
+            && send.is_plain()
+            && (code, remark) == (response::SUCCESS, None)
         {
             let (queue_offset, phy_offset) = (place.queue_offset.0, place.phy_offset.0);
             let out = output.buffer();
-            self.sender.stored.encode(out, send.opaque, send.queue_id.0, queue_offset, phy_offset, key);
-            return;
+            return self.sender.stored.encode(
+                out,
+                send.opaque,
+                send.queue_id.0,
+                queue_offset,
+                phy_offset,
+                key,
+            );
         }
         let named = if send.is_inner_batch { 1 } else { places.len() };
         ids.clear();
