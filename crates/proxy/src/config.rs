@@ -24,6 +24,8 @@ pub struct ProxyConfig {
     pub inbound_message_bytes_max: usize,
     /// `grpcMaxConcurrentCallsPerConnection`: 1024; more wait in the client.
     pub concurrent_calls_max: u32,
+    /// `grpcClientIdleTimeMills`: a connection without a call open for this long is told to go.
+    pub connection_idle_ms: u64,
     /// `channelExpiredTimeout`: a client that called nothing for this long is forgotten.
     pub client_expiry_ms: u64,
 
@@ -119,6 +121,7 @@ impl Default for ProxyConfig {
             remoting_access_addr: String::new(),
             inbound_message_bytes_max: 16 * 1024 * 1024,
             concurrent_calls_max: 1024,
+            connection_idle_ms: 120_000,
             client_expiry_ms: 120_000,
             body_bytes_max: 4 * 1024 * 1024,
             refuse_empty_body: true,

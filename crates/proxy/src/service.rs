@@ -10,19 +10,35 @@ use std::sync::Arc;
 use tonic::codegen::tokio_stream;
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
+#[derive(Clone)]
 pub struct Service {
     pub proxy: Arc<Proxy>,
 }
 
 /// For each call what answers it, and the answer that a refusal becomes.
 macro_rules! answer {
-    ($self:ident, $request:ident, $handle:path, $response:ident) => {{
-        let answered = $handle(&$self.proxy, $request).await;
-        Ok(Response::new(answered.unwrap_or_else(|refusal: Refusal| $response {
+    ($self:ident, $request:ident, $handle:path, $response:ident) => {
+        Ok(Response::new(unrefused!($self, $request, $handle, $response)))
+    };
+}
+
+macro_rules! unrefused {
+    ($self:ident, $request:ident, $handle:path, $response:ident) => {
+        $handle(&$self.proxy, $request).await.unwrap_or_else(|refusal: Refusal| $response {
             status: Some(refusal.into_status()),
             ..Default::default()
-        })))
-    }};
+        })
+    };
+}
+
+impl Service {
+    pub async fn send(&self, request: Request<SendMessageRequest>) -> SendMessageResponse {
+        unrefused!(self, request, calls::send::handle, SendMessageResponse)
+    }
+
+    pub async fn ack(&self, request: Request<AckMessageRequest>) -> AckMessageResponse {
+        unrefused!(self, request, calls::ack::handle, AckMessageResponse)
+    }
 }
 
 /// Answers that are all there.
@@ -45,7 +61,7 @@ impl MessagingService for Service {
     }
 
     async fn send_message(&self, request: Request<SendMessageRequest>) -> Answer<SendMessageResponse> {
-        answer!(self, request, calls::send::handle, SendMessageResponse)
+        Ok(Response::new(self.send(request).await))
     }
 
     async fn query_assignment(
@@ -63,7 +79,7 @@ impl MessagingService for Service {
     }
 
     async fn ack_message(&self, request: Request<AckMessageRequest>) -> Answer<AckMessageResponse> {
-        answer!(self, request, calls::ack::handle, AckMessageResponse)
+        Ok(Response::new(self.ack(request).await))
     }
 
     async fn forward_message_to_dead_letter_queue(

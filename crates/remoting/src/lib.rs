@@ -25,8 +25,8 @@ pub mod tls;
 
 pub use client::{Client, ClientOptions};
 pub use connection::{CallError, Connection, LateAnswer};
-pub use http::{Http2, HttpConnection, serve_http2};
-pub use local::{LocalConnection, LocalEnds};
+pub use http::{Http2, HttpConnection, Stream, serve_http2};
+pub use local::{LocalConnection, LocalEnds, burst};
 pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;
 pub use server::{Server, StartError};

@@ -3,6 +3,8 @@
 //! The service sees a [`Connection`] like any other, so that whatever holds for clients over the network holds here:
 //! sessions, promised answers, requests of the server's own, the end of a connection. There is no task behind it. A
 //! request is served on the thread that calls, and what the server sends comes out on the thread that sends it.
+//!
+//! Requests that are called within one [`burst`] are a burst for the service, too.
 
 use crate::connection::{CallError, Connection, Ends, Stage};
 use crate::output::Output;
@@ -10,11 +12,12 @@ use crate::service::Service;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
+use std::cell::RefCell;
 use std::fmt;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::sync::oneshot::error::TryRecvError;
 
@@ -35,8 +38,43 @@ pub struct LocalConnection<S: Service> {
     service: Arc<S>,
     connection: Arc<Connection>,
     /// Gone after `Service::close`.
-    session: Mutex<Option<S::Session>>,
+    session: Mutex<Option<Session<S>>>,
     take_request: Box<TakeRequest>,
+}
+
+struct Session<S: Service> {
+    of_service: S::Session,
+    /// What the requests of a burst have brought until it ends.
+    output: Output,
+    in_burst: bool,
+}
+
+thread_local! {
+    /// Whose requests wait for the end of this thread's burst; none outside of one.
+    static BURST: RefCell<Option<Vec<Arc<dyn EndBurst>>>> = const { RefCell::new(None) };
+}
+
+trait EndBurst {
+    fn end_burst(&self);
+}
+
+/// Whatever `calls` asks of connections is served together when it returns. A call that was polled in it has its
+/// answer afterwards at the earliest, and wakes nobody for that: it has to be polled again.
+pub fn burst(calls: impl FnOnce()) {
+    /// Ends the burst even if the calls panic.
+    struct End;
+
+    impl Drop for End {
+        fn drop(&mut self) {
+            for connection in BURST.take().into_iter().flatten() {
+                connection.end_burst();
+            }
+        }
+    }
+
+    BURST.set(Some(Vec::new()));
+    let _end = End;
+    calls();
 }
 
 /// Wakes nobody: what was queued is taken out at once.
@@ -51,7 +89,8 @@ impl<S: Service> LocalConnection<S> {
         let ends = Ends { remote: ends.remote, local: ends.local, from_this_host: false };
         // What the peer is sent doesn't wait here, so there is nothing to bound.
         let connection = Arc::new(Connection::new(ends, usize::MAX));
-        let session = Mutex::new(Some(service.open(&connection)));
+        let of_service = service.open(&connection);
+        let session = Mutex::new(Some(Session { of_service, output: Output::default(), in_burst: false }));
         let opened =
             Arc::new(LocalConnection { service, connection, session, take_request: Box::new(take_request) });
         opened.deliver();
@@ -63,10 +102,16 @@ impl<S: Service> LocalConnection<S> {
     }
 
     /// Sends a request and waits for its answer, which often is there when the service returns.
-    pub async fn call(&self, mut request: Command, timeout: Duration) -> Result<Command, CallError> {
+    pub async fn call(
+        self: &Arc<Self>,
+        mut request: Command,
+        timeout: Duration,
+    ) -> Result<Command, CallError> {
         let mut call = self.connection.begin_call()?;
         request.opaque = call.opaque;
-        self.serve(&request)?;
+        if self.serve(&request)? == Served::WithItsBurst {
+            polled_again().await;
+        }
         match call.answer.try_recv() {
             Ok(answer) => return Ok(answer),
             Err(TryRecvError::Closed) => return Err(CallError::Closed),
@@ -80,8 +125,8 @@ impl<S: Service> LocalConnection<S> {
     }
 
     /// Sends a request that nobody answers.
-    pub fn oneway(&self, request: Command) -> Result<(), CallError> {
-        self.serve(&request.oneway())
+    pub fn oneway(self: &Arc<Self>, request: Command) -> Result<(), CallError> {
+        self.serve(&request.oneway()).map(drop)
     }
 
     /// Answers a request of the server's.
@@ -89,24 +134,50 @@ impl<S: Service> LocalConnection<S> {
         self.connection.complete_with(opaque, || answer);
     }
 
-    fn serve(&self, request: &Command) -> Result<(), CallError> {
-        let mut output = Output::default();
-        let served = {
-            let mut session = self.session.lock();
-            let session = session.as_mut().filter(|_| !self.is_closed()).ok_or(CallError::Closed)?;
-            catch_unwind(AssertUnwindSafe(|| {
-                let frame = request.as_frame(Encoding::Binary);
-                self.service.request(session, &self.connection, &frame, &mut output);
-                self.service.burst_end(session, &self.connection, &mut output);
-            }))
-        };
-        if served.is_err() {
-            tracing::error!(code = request.code, "a request's handler panicked; its connection is closed");
-            self.connection.close();
-            return Err(CallError::Closed);
+    fn serve(self: &Arc<Self>, request: &Command) -> Result<Served, CallError> {
+        let mut session = self.session.lock();
+        let open = session.as_mut().filter(|_| !self.is_closed()).ok_or(CallError::Closed)?;
+        let Session { of_service, output, in_burst } = open;
+        self.catch(request.code, || {
+            let frame = request.as_frame(Encoding::Binary);
+            self.service.request(of_service, &self.connection, &frame, output);
+        })?;
+        if self.join_burst() {
+            *in_burst = true;
+            return Ok(Served::WithItsBurst);
         }
+        let output = self.finish_burst(open)?;
+        drop(session);
         self.dispatch(output);
-        Ok(())
+        Ok(Served::Now)
+    }
+
+    /// False if this thread has no burst.
+    fn join_burst(self: &Arc<Self>) -> bool {
+        BURST.with_borrow_mut(|burst| {
+            let Some(connections) = burst else { return false };
+            // Most bursts are of one client; that one is here twice does no harm.
+            let this = Arc::as_ptr(self).cast::<()>();
+            if connections.last().is_none_or(|last| Arc::as_ptr(last).cast() != this) {
+                connections.push(Arc::clone(self) as Arc<dyn EndBurst>);
+            }
+            true
+        })
+    }
+
+    fn finish_burst(&self, session: &mut Session<S>) -> Result<Output, CallError> {
+        session.in_burst = false;
+        let Session { of_service, output, .. } = session;
+        self.catch(0, || self.service.burst_end(of_service, &self.connection, output))?;
+        Ok(std::mem::take(output))
+    }
+
+    fn catch(&self, code: i32, serve: impl FnOnce()) -> Result<(), CallError> {
+        catch_unwind(AssertUnwindSafe(serve)).map_err(|_| {
+            tracing::error!(code, "a request's handler panicked; its connection is closed");
+            self.connection.close();
+            CallError::Closed
+        })
     }
 
     /// Takes out what the server has queued, until there is nothing; then the next to queue something comes here.
@@ -143,6 +214,37 @@ impl<S: Service> LocalConnection<S> {
     }
 }
 
+/// When a request's answer may be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Served {
+    Now,
+    /// It is served when the burst ends.
+    WithItsBurst,
+}
+
+impl<S: Service> EndBurst for LocalConnection<S> {
+    fn end_burst(&self) {
+        let mut session = self.session.lock();
+        // Another thread may have ended it with a request of its own.
+        let Some(open) = session.as_mut().filter(|open| open.in_burst) else { return };
+        // A panic is logged and has closed the connection, which ends the calls.
+        let Ok(output) = self.finish_burst(open) else { return };
+        drop(session);
+        self.dispatch(output);
+    }
+}
+
+/// Done when it is polled a second time.
+async fn polled_again() {
+    let mut polled = false;
+    std::future::poll_fn(
+        |_| {
+            if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        },
+    )
+    .await;
+}
+
 impl<S: Service> Wake for Delivery<S> {
     fn wake(self: Arc<Self>) {
         if let Some(connection) = self.0.upgrade() {
@@ -155,7 +257,7 @@ impl<S: Service> Drop for LocalConnection<S> {
     fn drop(&mut self) {
         self.connection.finish();
         if let Some(session) = self.session.get_mut().take() {
-            self.service.close(session, &self.connection);
+            self.service.close(session.of_service, &self.connection);
         }
     }
 }

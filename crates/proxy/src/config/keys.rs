@@ -89,6 +89,7 @@ keys! {
     "remotingAccessAddr" remoting_access_addr,
     "grpcMaxInboundMessageSize" inbound_message_bytes_max,
     "grpcMaxConcurrentCallsPerConnection" concurrent_calls_max,
+    "grpcClientIdleTimeMills" connection_idle_ms,
     "channelExpiredTimeout" client_expiry_ms,
     "maxMessageSize" body_bytes_max,
     "enableMessageBodyEmptyCheck" refuse_empty_body,

@@ -2,6 +2,7 @@
 
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use std::time::Duration;
 use tonic::Status;
 use tonic::body::Body;
 
@@ -22,6 +23,9 @@ pub fn check<B>(request: &Request<B>) -> Result<(), NoCall> {
         return Err(NoCall::Method(request.method().clone()));
     }
     let content_type = request.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    if content_type == GRPC.as_bytes() {
+        return Ok(());
+    }
     let content_type = String::from_utf8_lossy(content_type);
     // Followed by a format, or by parameters; `application/grpc-web` is another protocol.
     let is_grpc = content_type
@@ -52,6 +56,10 @@ impl NoCall {
 /// The time that the client gives the call, as it writes it.
 pub fn timeout(headers: &HeaderMap) -> Option<&str> {
     headers.get(TIMEOUT)?.to_str().ok()
+}
+
+pub fn too_late(timeout: Duration) -> Status {
+    Status::deadline_exceeded(format!("the call's time of {timeout:?} (grpc-timeout) is over"))
 }
 
 #[cfg(test)]

@@ -42,7 +42,12 @@ impl Clients {
     }
 
     pub fn client(&self, id: &str) -> Peer {
-        let origin = format!("http://{}", self.address).parse().unwrap();
+        self.client_of(id, &self.address.to_string())
+    }
+
+    /// A client that has dialled another address, behind which the server is.
+    pub fn client_of(&self, id: &str, authority: &str) -> Peer {
+        let origin = format!("http://{authority}").parse().unwrap();
         let channel = Channel(self.connection.clone());
         Peer {
             id: id.to_owned(),

@@ -5,6 +5,7 @@
 mod bad_input;
 mod client;
 mod cluster;
+mod connections;
 mod errors;
 mod failures;
 mod lives;

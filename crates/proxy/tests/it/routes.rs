@@ -1,6 +1,6 @@
 //! Routes and assignments.
 
-use crate::client::{code, resource};
+use crate::client::{Clients, code, resource};
 use crate::node::{BROKER, Node};
 use roxmq_proxy::schema::*;
 
@@ -22,6 +22,26 @@ async fn a_route_leads_where_the_client_came_from() {
         assert_eq!(queue.permission(), Permission::ReadWrite);
         assert_eq!(queue.accept_message_types, [MessageType::Fifo as i32]);
     }
+    node.stop().await;
+}
+
+/// Behind a mapped port the server's own address leads nowhere.
+#[tokio::test]
+async fn a_route_leads_to_what_the_client_dialled() {
+    let node = Node::start().await;
+    node.topic("T", "NORMAL").await;
+    let connection = Clients::connect(node.address()).await;
+    let check = async |authority: &str, expected: (AddressScheme, &str, i32)| {
+        let route = connection.client_of("c", authority).route("T").await;
+        let broker = route.message_queues[0].broker.as_ref().unwrap();
+        let endpoints = broker.endpoints.as_ref().unwrap();
+        let address = &endpoints.addresses[0];
+        let found = (endpoints.scheme(), address.host.as_str(), address.port);
+        assert_eq!(found, expected, "{authority}");
+    };
+    check("mq.example.org:31081", (AddressScheme::DomainName, "mq.example.org", 31081)).await;
+    check("192.0.2.7:31081", (AddressScheme::IPv4, "192.0.2.7", 31081)).await;
+    check("[2001:db8::7]:31081", (AddressScheme::IPv6, "2001:db8::7", 31081)).await;
     node.stop().await;
 }
 
