@@ -12,6 +12,7 @@ mod watches;
 
 use crate::Broker;
 use crate::deadlines::Deadlines;
+use crate::hold_table::Asker;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 use places::{Looking, Shard};
@@ -34,6 +35,7 @@ pub(crate) trait Waiter: Send + 'static {
     fn queue_id(&self) -> Option<QueueId>;
     fn deadline(&self) -> Millis;
     fn connection(&self) -> &Arc<Connection>;
+    fn opaque(&self) -> i32;
 
     /// Answers if there is something to answer with.
     fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self>;
@@ -95,7 +97,8 @@ impl<W> Default for GroupWaits<W> {
 impl<W: Waiter> GroupWaits<W> {
     /// Lets the request wait until there is something for it, or until its deadline.
     pub(crate) fn park(&self, broker: &Arc<Broker>, waiter: Box<W>, limits: Limits) {
-        if self.closed.load(Ordering::SeqCst) || waiter.deadline() <= broker.clock.now() {
+        let over = self.closed.load(Ordering::SeqCst) || is_given_up(&*waiter);
+        if over || waiter.deadline() <= broker.clock.now() {
             return waiter.give_up(broker, GaveUp::TimeUp);
         }
         if self.inside.load(Ordering::Relaxed) >= limits.of_all {
@@ -134,8 +137,8 @@ impl<W: Waiter> GroupWaits<W> {
             loop {
                 let first = shard.lock().take_first(lane);
                 let Some(looking) = first else { break };
-                if looking.waiter.connection().is_closed() {
-                    self.leave(&looking.place.group, &looking.place.topic);
+                if is_given_up(&*looking.waiter) {
+                    self.end(broker, [looking.waiter]);
                 } else if !self.look(broker, looking) {
                     break;
                 }
@@ -160,15 +163,15 @@ impl<W: Waiter> GroupWaits<W> {
                 }
             };
             let shard = self.shard(&place.group, &place.topic);
-            let connection = Arc::clone(waiter.connection());
+            let (connection, opaque) = (Arc::clone(waiter.connection()), waiter.opaque());
             let again = Looking { place, lane, turn, waiter, events };
             let put_back = shard.lock().put_back(again);
             match put_back {
                 Some(again) => looking = again,
                 None => {
                     self.deadlines.note(turn.deadline);
-                    // Who ends the waiting of all, or of a connection, has not found this one meanwhile.
-                    if self.closed.load(Ordering::SeqCst) || connection.is_closed() {
+                    // Who ends the waiting of all, of a connection or of this request has not found it meanwhile.
+                    if self.closed.load(Ordering::SeqCst) || connection.is_given_up(opaque) {
                         let taken = shard.lock().take(lane, turn.id);
                         self.end(broker, taken);
                     }
@@ -181,9 +184,14 @@ impl<W: Waiter> GroupWaits<W> {
     /// Nobody reads the answers any more.
     pub(crate) fn drop_connection(&self, connection: u64) {
         for shard in &self.shards {
-            let dropped = shard.lock().take_owned(connection);
+            let dropped = shard.lock().take_connection(connection);
             dropped.iter().for_each(|waiter| self.leave(waiter.group(), waiter.topic()));
         }
+    }
+
+    /// Ends the waiting of a request, which nobody wants any more. One that just looks ends when it has looked.
+    pub(crate) fn call_off(&self, broker: &Broker, asker: Asker) {
+        self.finish(broker, |shard| shard.take_request(asker));
     }
 
     /// Ends the waiting for a topic that is gone.
@@ -245,4 +253,8 @@ impl<W: Waiter> GroupWaits<W> {
         let hash = self.hasher.hash_one((group, topic));
         &self.shards[hash as usize % SHARDS]
     }
+}
+
+fn is_given_up(waiter: &impl Waiter) -> bool {
+    waiter.connection().is_given_up(waiter.opaque())
 }

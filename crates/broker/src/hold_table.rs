@@ -1,4 +1,4 @@
-//! Requests that wait: each under a key, until a deadline, for a connection.
+//! Requests that wait: each under a key, until a deadline, for whoever asked.
 //!
 //! Knows no socket and no clock. A hold is in the table at most once, and whoever takes it out answers it or puts it
 //! back; so a message, the deadline and a closing connection can race for it and only one of them wins.
@@ -13,12 +13,18 @@ use std::hash::Hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HoldId(u64);
 
+/// Who waits for an answer: a request of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Asker {
+    pub(crate) connection: u64,
+    pub(crate) opaque: i32,
+}
+
 /// What decides when it is a hold's turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) id: HoldId,
-    /// The connection that waits for the answer.
-    owner: u64,
+    asker: Asker,
     pub(crate) deadline: Millis,
 }
 
@@ -34,8 +40,8 @@ pub(crate) struct HoldTable<K, T> {
     by_key: HashMap<K, SmallVec<[Held<T>; 1]>>,
     /// Every hold once, the next to run out first.
     deadlines: BTreeSet<(Millis, HoldId, K)>,
-    /// Every hold once, by its connection.
-    owners: BTreeMap<(u64, HoldId), K>,
+    /// Every hold once, by who waits for it.
+    askers: BTreeMap<(Asker, HoldId), K>,
     next_id: u64,
     holds_max: usize,
 }
@@ -45,7 +51,7 @@ impl<K: Copy + Ord + Hash, T> HoldTable<K, T> {
         HoldTable {
             by_key: HashMap::default(),
             deadlines: BTreeSet::new(),
-            owners: BTreeMap::new(),
+            askers: BTreeMap::new(),
             next_id: 0,
             holds_max,
         }
@@ -61,27 +67,27 @@ impl<K: Copy + Ord + Hash, T> HoldTable<K, T> {
     }
 
     /// Puts a hold in, or gives it back if the table is full.
-    pub(crate) fn insert(&mut self, key: K, owner: u64, deadline: Millis, value: T) -> Result<HoldId, T> {
+    pub(crate) fn insert(&mut self, key: K, asker: Asker, deadline: Millis, value: T) -> Result<HoldId, T> {
         if self.len() >= self.holds_max {
             return Err(value);
         }
-        let turn = self.new_turn(owner, deadline);
+        let turn = self.new_turn(asker, deadline);
         self.put_back(key, Held { turn, value });
         Ok(turn.id)
     }
 
     /// A turn after all others, for a hold that is put in later.
-    pub(crate) fn new_turn(&mut self, owner: u64, deadline: Millis) -> Turn {
+    pub(crate) fn new_turn(&mut self, asker: Asker, deadline: Millis) -> Turn {
         let id = HoldId(self.next_id);
         self.next_id += 1;
-        Turn { id, owner, deadline }
+        Turn { id, asker, deadline }
     }
 
     /// Puts a hold that was taken where it was.
     pub(crate) fn put_back(&mut self, key: K, held: Held<T>) {
-        let Turn { id, owner, deadline } = held.turn;
+        let Turn { id, asker, deadline } = held.turn;
         self.deadlines.insert((deadline, id, key));
-        self.owners.insert((owner, id), key);
+        self.askers.insert((asker, id), key);
         let holds = self.by_key.entry(key).or_default();
         let at = holds.partition_point(|other| other.turn.id < id);
         holds.insert(at, held);
@@ -111,7 +117,7 @@ impl<K: Copy + Ord + Hash, T> HoldTable<K, T> {
     /// A hold has left its key.
     fn forget(&mut self, key: K, turn: Turn) {
         self.deadlines.remove(&(turn.deadline, turn.id, key));
-        self.owners.remove(&(turn.owner, turn.id));
+        self.askers.remove(&(turn.asker, turn.id));
     }
 
     /// Takes every hold of a key, each with its deadline.
@@ -136,11 +142,21 @@ impl<K: Copy + Ord + Hash, T> HoldTable<K, T> {
     }
 
     /// Takes every hold of a connection.
-    pub(crate) fn take_owned(&mut self, owner: u64) -> Vec<(K, T)> {
-        let owned = self.owners.range((owner, HoldId(0))..=(owner, HoldId(u64::MAX)));
-        let owned: Vec<(HoldId, K)> = owned.map(|((_, id), key)| (*id, *key)).collect();
+    pub(crate) fn take_connection(&mut self, connection: u64) -> Vec<(K, T)> {
+        let asker = |opaque| Asker { connection, opaque };
+        self.take_asked(asker(i32::MIN), asker(i32::MAX))
+    }
+
+    /// Takes the hold of a request.
+    pub(crate) fn take_request(&mut self, asker: Asker) -> Vec<(K, T)> {
+        self.take_asked(asker, asker)
+    }
+
+    fn take_asked(&mut self, first: Asker, last: Asker) -> Vec<(K, T)> {
+        let asked = self.askers.range((first, HoldId(0))..=(last, HoldId(u64::MAX)));
+        let asked: Vec<(HoldId, K)> = asked.map(|((_, id), key)| (*id, *key)).collect();
         let take = |(id, key)| self.take(key, id).map(|held| (key, held.value));
-        owned.into_iter().filter_map(take).collect()
+        asked.into_iter().filter_map(take).collect()
     }
 
     pub(crate) fn take_all(&mut self) -> Vec<(K, T)> {
@@ -159,12 +175,19 @@ mod tests {
     const A: char = 'a';
     const B: char = 'b';
 
+    fn asker(connection: u64, opaque: i32) -> Asker {
+        Asker { connection, opaque }
+    }
+
     fn table() -> HoldTable<char, &'static str> {
         let mut table = HoldTable::new(4);
-        for (key, owner, deadline, value) in
-            [(A, 1, 300, "a1"), (A, 2, 100, "a2"), (B, 1, 200, "b1"), (B, 1, 200, "b1 again")]
-        {
-            table.insert(key, owner, Millis(deadline), value).expect("there is room");
+        for (key, asker, deadline, value) in [
+            (A, asker(1, 7), 300, "a1"),
+            (A, asker(2, 7), 100, "a2"),
+            (B, asker(1, 8), 200, "b1"),
+            (B, asker(1, -9), 200, "b1 again"),
+        ] {
+            table.insert(key, asker, Millis(deadline), value).expect("there is room");
         }
         table
     }
@@ -198,20 +221,29 @@ mod tests {
     #[test]
     fn a_closed_connection_loses_its_holds_and_no_others() {
         let mut table = table();
-        assert_eq!(table.take_owned(1), [(A, "a1"), (B, "b1"), (B, "b1 again")]);
-        assert!(table.take_owned(1).is_empty());
-        assert!(table.take_owned(3).is_empty());
+        assert_eq!(table.take_connection(1), [(B, "b1 again"), (A, "a1"), (B, "b1")]);
+        assert!(table.take_connection(1).is_empty());
+        assert!(table.take_connection(3).is_empty());
         assert_eq!(values(table.take_due(Millis(1000))), ["a2"]);
+    }
+
+    #[test]
+    fn a_request_loses_its_hold_and_no_other() {
+        let mut table = table();
+        assert_eq!(table.take_request(asker(1, 8)), [(B, "b1")]);
+        assert!(table.take_request(asker(1, 8)).is_empty());
+        assert!(table.take_request(asker(2, 8)).is_empty());
+        assert_eq!(values(table.take_all()), ["a2", "b1 again", "a1"]);
     }
 
     #[test]
     fn one_hold_is_taken_once_and_a_full_table_takes_no_more() {
         let mut table = HoldTable::new(1);
-        let id = table.insert(A, 1, Millis(5), "first").expect("there is room");
-        assert_eq!(table.insert(A, 1, Millis(5), "second"), Err("second"));
+        let id = table.insert(A, asker(1, 7), Millis(5), "first").expect("there is room");
+        assert_eq!(table.insert(A, asker(1, 7), Millis(5), "second"), Err("second"));
         assert_eq!(table.take(A, id).map(|held| held.value), Some("first"));
         assert!(table.take(A, id).is_none());
-        table.insert(A, 1, Millis(5), "second").expect("there is room again");
+        table.insert(A, asker(1, 7), Millis(5), "second").expect("there is room again");
     }
 
     #[test]

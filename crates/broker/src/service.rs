@@ -4,6 +4,7 @@ use crate::Broker;
 use crate::admin_rights;
 use crate::clients::leaving;
 use crate::dispatch::{self, Handler};
+use crate::hold_table::Asker;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::transactions;
@@ -143,6 +144,12 @@ impl Service for BrokerService {
     fn burst_end(&self, session: &mut Session, connection: &Arc<Connection>, output: &mut Output) {
         session.sends.flush(&self.broker, connection, output);
         session.acks.flush(&self.broker, output);
+    }
+
+    fn call_off(&self, connection: &Arc<Connection>, opaque: i32) {
+        let asker = Asker { connection: connection.id(), opaque };
+        self.broker.holds.call_off(&self.broker, asker);
+        self.broker.pop_waits.call_off(&self.broker, asker);
     }
 
     fn close(&self, _: Session, connection: &Arc<Connection>) {

@@ -4,6 +4,7 @@ use crate::connection::CallError;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::oneshot;
 
 /// How many calls may wait on one connection, as many as the Java client allows.
@@ -12,13 +13,21 @@ pub(crate) const CALLS_MAX: usize = 65_535;
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     waiting: Mutex<Waiting>,
+    /// How many calls wait that were called off. Mostly none, which is seen without the lock.
+    called_off: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    by_opaque: HashMap<i32, oneshot::Sender<Command>, foldhash::fast::RandomState>,
+    by_opaque: HashMap<i32, WaitingCall, foldhash::fast::RandomState>,
     last_opaque: i32,
     closed: bool,
+}
+
+#[derive(Debug)]
+struct WaitingCall {
+    answer: oneshot::Sender<Command>,
+    called_off: bool,
 }
 
 /// A call under way. Dropped, it isn't waited for any more.
@@ -45,13 +54,31 @@ impl Calls {
             opaque = opaque.wrapping_add(1);
         }
         waiting.last_opaque = opaque;
-        waiting.by_opaque.insert(opaque, sender);
+        waiting.by_opaque.insert(opaque, WaitingCall { answer: sender, called_off: false });
         Ok(Call { calls: self, opaque, answer })
     }
 
     /// Takes the call that an answer of this opaque is for.
     pub fn take(&self, opaque: i32) -> Option<oneshot::Sender<Command>> {
-        self.waiting.lock().by_opaque.remove(&opaque)
+        let call = self.waiting.lock().by_opaque.remove(&opaque)?;
+        if call.called_off {
+            self.called_off.fetch_sub(1, Ordering::SeqCst);
+        }
+        Some(call.answer)
+    }
+
+    /// Marks a call that isn't answered yet. It goes on to wait for its answer.
+    pub fn call_off(&self, opaque: i32) {
+        if let Some(call) = self.waiting.lock().by_opaque.get_mut(&opaque)
+            && !std::mem::replace(&mut call.called_off, true)
+        {
+            self.called_off.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    pub fn is_called_off(&self, opaque: i32) -> bool {
+        self.called_off.load(Ordering::SeqCst) > 0
+            && self.waiting.lock().by_opaque.get(&opaque).is_some_and(|call| call.called_off)
     }
 
     /// Ends every call and lets none begin.

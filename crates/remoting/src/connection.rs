@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Shared by the task that drives the socket and by everybody who wants to send to the peer.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Connection {
     queue: Mutex<Queue>,
     calls: Calls,
     closed: AtomicBool,
+    /// It closed, or a call was called off.
+    given_up: Notify,
     /// Bytes went in or out since the last look at it.
     active: AtomicBool,
     /// How many looks in a row found it silent.
@@ -115,6 +118,7 @@ impl Connection {
             queue: Mutex::default(),
             calls: Calls::default(),
             closed: AtomicBool::new(false),
+            given_up: Notify::new(),
             active: AtomicBool::new(true),
             silent_looks: AtomicU8::new(0),
         }
@@ -149,6 +153,31 @@ impl Connection {
     /// Closes after what is queued has been sent.
     pub fn close(&self) {
         self.advance(Stage::Closing);
+    }
+
+    /// Whether nobody wants any more what the request of this opaque waits for. It is to be answered at once then, and
+    /// the answer may get lost.
+    pub fn is_given_up(&self, opaque: i32) -> bool {
+        self.is_closed() || self.calls.is_called_off(opaque)
+    }
+
+    /// Waits until nobody wants any more what the request of this opaque waits for.
+    pub async fn given_up(&self, opaque: i32) {
+        loop {
+            let mut changed = std::pin::pin!(self.given_up.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            if self.is_given_up(opaque) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// For a peer in this process: marks its request as one that is given up.
+    pub(crate) fn call_off(&self, opaque: i32) {
+        self.calls.call_off(opaque);
+        self.given_up.notify_waiters();
     }
 
     /// Queues frames that were put together elsewhere, and wakes the connection's task.
@@ -211,7 +240,7 @@ impl Connection {
         if queue.output.len() + queue.unwritten > self.output_bytes_max {
             queue.output = Output::default();
             queue.stage = Stage::Aborted(Abort::OutputLimit);
-            self.closed.store(true, Ordering::Release);
+            self.mark_closed();
         }
         wake(queue);
     }
@@ -224,9 +253,14 @@ impl Connection {
         }
         queue.stage = stage;
         if stage >= Stage::Closing {
-            self.closed.store(true, Ordering::Release);
+            self.mark_closed();
         }
         wake(queue);
+    }
+
+    fn mark_closed(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.given_up.notify_waiters();
     }
 
     /// For the connection's task: takes what others queued.

@@ -14,6 +14,7 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
 use std::cell::RefCell;
 use std::fmt;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -118,6 +119,35 @@ impl<S: Service> LocalConnection<S> {
             Err(TryRecvError::Empty) => {}
         }
         match tokio::time::timeout(timeout, &mut call.answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(CallError::Closed),
+            Err(_) => Err(CallError::Timeout(timeout)),
+        }
+    }
+
+    /// As [`LocalConnection::call`], for a request that waits for something. Once `given_up` is done nobody wants that
+    /// any more: the request is called off, and its answer, which comes soon then, says what it has taken by then.
+    pub async fn call_until(
+        &self,
+        mut request: Command,
+        timeout: Duration,
+        given_up: impl Future<Output = ()>,
+    ) -> Result<Command, CallError> {
+        let mut call = self.connection.begin_call()?;
+        let opaque = call.opaque;
+        request.opaque = opaque;
+        self.serve(&request)?;
+        let answered = async {
+            tokio::select! {
+                biased;
+                answer = &mut call.answer => return answer,
+                () = given_up => {}
+            }
+            self.connection.call_off(opaque);
+            self.service.call_off(&self.connection, opaque);
+            (&mut call.answer).await
+        };
+        match tokio::time::timeout(timeout, answered).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(CallError::Closed),
             Err(_) => Err(CallError::Timeout(timeout)),

@@ -30,6 +30,10 @@ pub trait Service: Send + Sync + 'static {
     /// The burst is over: what the requests of it collected is to be done now.
     fn burst_end(&self, session: &mut Self::Session, connection: &Arc<Connection>, output: &mut Output);
 
+    /// The peer has given up waiting for what its request of this opaque waits for: it is to be answered at once, as if
+    /// its time was up. Only peers in this process can say so; those over a network close their connection.
+    fn call_off(&self, _connection: &Arc<Connection>, _opaque: i32) {}
+
     fn close(&self, session: Self::Session, connection: &Arc<Connection>);
 }
 

@@ -4,7 +4,7 @@
 
 use super::Waiter;
 use super::watches::Queues;
-use crate::hold_table::{Held, HoldId, HoldTable, Turn};
+use crate::hold_table::{Asker, Held, HoldId, HoldTable, Turn};
 use foldhash::HashMap;
 use roxmq_protocol::names;
 use roxmq_store::{Millis, QueueId};
@@ -105,7 +105,8 @@ impl<W: Waiter> Shard<W> {
         open.inside += 1;
         open.lanes.insert(lane.queue_id);
         watch(&open.place, &mut open.queues);
-        let turn = self.holds.new_turn(waiter.connection().id(), waiter.deadline());
+        let asker = Asker { connection: waiter.connection().id(), opaque: waiter.opaque() };
+        let turn = self.holds.new_turn(asker, waiter.deadline());
         Ok(Looking { place: Arc::clone(&open.place), lane, turn, waiter, events: open.events })
     }
 
@@ -165,8 +166,12 @@ impl<W: Waiter> Shard<W> {
         waiters(self.holds.take_due(now))
     }
 
-    pub(super) fn take_owned(&mut self, connection: u64) -> Vec<Box<W>> {
-        waiters(self.holds.take_owned(connection))
+    pub(super) fn take_connection(&mut self, connection: u64) -> Vec<Box<W>> {
+        waiters(self.holds.take_connection(connection))
+    }
+
+    pub(super) fn take_request(&mut self, asker: Asker) -> Vec<Box<W>> {
+        waiters(self.holds.take_request(asker))
     }
 
     /// Takes everybody at the places that are meant.

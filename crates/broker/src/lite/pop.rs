@@ -44,6 +44,7 @@ struct PopLite {
     attempt_id: Option<Box<str>>,
     wake: Arc<Notify>,
     connection: Arc<Connection>,
+    opaque: i32,
 }
 
 /// Messages that are out now.
@@ -85,6 +86,13 @@ impl<'a> Place<'a> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Broker {
+    /// How many pops from lite topics wait for messages.
+    pub fn waiting_lite_pops(&self) -> usize {
+        self.lite.waiting.load(Ordering::SeqCst)
     }
 }
 
@@ -141,6 +149,7 @@ fn admit(broker: &Broker, connection: Arc<Connection>, request: &Command) -> Res
         attempt_id: header.attempt_id.as_deref().map(Box::from),
         wake,
         connection,
+        opaque: request.opaque,
     })
 }
 
@@ -159,7 +168,7 @@ async fn serve(broker: &Arc<Broker>, pop: &Arc<PopLite>) -> Result<Command, Refu
         broker.lite.ready_again(&pop.key, attempt_id);
     }
     loop {
-        if broker.lite.is_closed() || pop.connection.is_closed() {
+        if broker.lite.is_closed() || pop.connection.is_given_up(pop.opaque) {
             return Ok(nothing(broker, pop, response::POLLING_TIMEOUT));
         }
         let found = find(broker, pop).await?;
@@ -171,7 +180,13 @@ async fn serve(broker: &Arc<Broker>, pop: &Arc<PopLite>) -> Result<Command, Refu
             return Ok(nothing(broker, pop, response::POLLING_TIMEOUT));
         }
         // What came since the look has left its notice.
-        let up = tokio::time::timeout(Duration::from_millis(wait_ms as u64), pop.wake.notified()).await;
+        let changed = async {
+            tokio::select! {
+                () = pop.wake.notified() => {}
+                () = pop.connection.given_up(pop.opaque) => {}
+            }
+        };
+        let up = tokio::time::timeout(Duration::from_millis(wait_ms as u64), changed).await;
         if up.is_err() {
             return Ok(nothing(broker, pop, response::POLLING_TIMEOUT));
         }

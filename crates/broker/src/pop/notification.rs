@@ -98,6 +98,10 @@ impl Waiter for Notification {
         &self.connection
     }
 
+    fn opaque(&self) -> i32 {
+        self.opaque
+    }
+
     fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self> {
         if !Availability::of(broker, &self).has_messages() {
             return Looked::Nothing(self);

@@ -5,6 +5,7 @@ use super::notification::Notification;
 use super::{PopRequest, answer, serve};
 use crate::Broker;
 use crate::group_waits::{GaveUp, GroupWaits, Limits, Looked, Waiter};
+use crate::hold_table::Asker;
 use roxmq_protocol::code::response;
 use roxmq_remoting::{Connection, Output};
 use roxmq_store::{ConsumeQueue, Millis, QueueId};
@@ -58,6 +59,12 @@ impl PopWaits {
     pub(crate) fn drop_connection(&self, connection: u64) {
         self.pops.drop_connection(connection);
         self.notifications.drop_connection(connection);
+    }
+
+    /// Nobody wants what the request waits for.
+    pub(crate) fn call_off(&self, broker: &Broker, asker: Asker) {
+        self.pops.call_off(broker, asker);
+        self.notifications.call_off(broker, asker);
     }
 
     /// Ends the waiting for a topic that is gone.
@@ -121,6 +128,10 @@ impl Waiter for PopRequest {
 
     fn connection(&self) -> &Arc<Connection> {
         &self.connection
+    }
+
+    fn opaque(&self) -> i32 {
+        self.opaque
     }
 
     fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self> {

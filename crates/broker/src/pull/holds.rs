@@ -3,7 +3,7 @@
 use super::{Hold, QueueKey, outcome, read, read_from_disk};
 use crate::Broker;
 use crate::deadlines::Deadlines;
-use crate::hold_table::HoldTable;
+use crate::hold_table::{Asker, HoldTable};
 use parking_lot::Mutex;
 use roxmq_remoting::Output;
 use roxmq_store::files::ReadMode;
@@ -18,8 +18,10 @@ const SHARDS: usize = 16;
 /// Beyond this a pull that finds nothing is told so at once.
 const HOLDS_MAX: usize = 1_000_000;
 
+type Shard = HoldTable<QueueKey, Box<Hold>>;
+
 pub(crate) struct Holds {
-    shards: [Mutex<HoldTable<QueueKey, Box<Hold>>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     deadlines: Deadlines,
     runtime: OnceLock<Handle>,
     /// Nobody may wait any more.
@@ -43,7 +45,7 @@ impl Holds {
         self.runtime.get_or_init(Handle::current)
     }
 
-    fn shard(&self, queue: QueueKey) -> &Mutex<HoldTable<QueueKey, Box<Hold>>> {
+    fn shard(&self, queue: QueueKey) -> &Mutex<Shard> {
         // The low bits of an address are always the same.
         &self.shards[(queue.0 >> 6) % SHARDS]
     }
@@ -55,10 +57,11 @@ impl Holds {
             let key = hold.pull.queue_key();
             let queue = Arc::clone(&hold.pull.queue);
             let connection = Arc::clone(&hold.connection);
-            let (owner, position) = (connection.id(), hold.pull.position);
+            let asker = Asker { connection: connection.id(), opaque: hold.reply_to.opaque };
+            let position = hold.pull.position;
             // Counted before the end of the queue is looked at again: an append either sees the waiter, or is seen.
             queue.waiters.fetch_add(1, Ordering::SeqCst);
-            let inserted = self.shard(key).lock().insert(key, owner, deadline, hold);
+            let inserted = self.shard(key).lock().insert(key, asker, deadline, hold);
             let id = match inserted {
                 Ok(id) => id,
                 Err(full) => {
@@ -67,8 +70,9 @@ impl Holds {
                 }
             };
             self.deadlines.note(deadline);
-            // A connection that closed while its pull was out of the table has not found it here.
-            let over = self.closed.load(Ordering::SeqCst) || queue.is_removed() || connection.is_closed();
+            // Who gave up while the pull was out of the table has not found it here.
+            let given_up = connection.is_given_up(asker.opaque);
+            let over = self.closed.load(Ordering::SeqCst) || queue.is_removed() || given_up;
             if queue.max_offset() <= position && !over {
                 return;
             }
@@ -112,18 +116,27 @@ impl Holds {
     /// Nobody reads the answers any more.
     pub(crate) fn drop_connection(&self, connection: u64) {
         for shard in &self.shards {
-            let dropped = shard.lock().take_owned(connection);
+            let dropped = shard.lock().take_connection(connection);
             for (_, hold) in dropped {
                 hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
             }
         }
     }
 
+    /// Nobody wants what the request waits for.
+    pub(crate) fn call_off(&self, broker: &Broker, asker: Asker) {
+        self.finish(broker, |shard| shard.take_request(asker));
+    }
+
     /// Ends all waiting for good, as if every deadline had come.
     pub(crate) fn finish_all(&self, broker: &Broker) {
         self.closed.store(true, Ordering::SeqCst);
+        self.finish(broker, HoldTable::take_all);
+    }
+
+    fn finish(&self, broker: &Broker, take: impl Fn(&mut Shard) -> Vec<(QueueKey, Box<Hold>)>) {
         for shard in &self.shards {
-            let holds = shard.lock().take_all();
+            let holds = take(&mut shard.lock());
             for (_, hold) in holds {
                 hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
                 finish(broker, &hold);
@@ -136,13 +149,7 @@ impl Holds {
     }
 
     fn finish_due(&self, broker: &Broker, now: Millis) {
-        for shard in &self.shards {
-            let due = shard.lock().take_due(now);
-            for (_, hold) in due {
-                hold.pull.queue.waiters.fetch_sub(1, Ordering::SeqCst);
-                finish(broker, &hold);
-            }
-        }
+        self.finish(broker, |shard| shard.take_due(now));
     }
 
     fn next_deadline(&self) -> Option<Millis> {

@@ -362,3 +362,20 @@ async fn who_wants_all_lite_topics_gets_new_ones_at_once() {
     assert!(popped(&node, "client").await.1.is_empty());
     node.stop().await;
 }
+
+/// Pops of a client that was gone waited on, and took what came for it.
+#[tokio::test]
+async fn a_closed_connection_waits_no_more() {
+    let node = started(&clock(), "").await;
+    assert_code(&node.call(subscribe("client", &["a"])).await, 0, &[]);
+    let (leaving, staying) = (node.connect().await, node.connect().await);
+    drop(leaving.start(pop("client", 1, 60_000)));
+    node.lite_pops_wait(1).await;
+    let kept = staying.start(pop("client", 1, 60_000));
+    node.lite_pops_wait(2).await;
+    leaving.close();
+    node.lite_pops_wait(1).await;
+    assert_code(&node.call(send_lite("a", "x")).await, 0, &[]);
+    assert_eq!(texts(&messages(&kept.await)), ["x"]);
+    node.stop().await;
+}

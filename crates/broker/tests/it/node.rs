@@ -270,6 +270,11 @@ impl Node {
         until(count, || self.broker.waiting_pops()).await;
     }
 
+    /// Waits until so many pops from lite topics wait.
+    pub async fn lite_pops_wait(&self, count: usize) {
+        until(count, || self.broker.waiting_lite_pops()).await;
+    }
+
     /// Waits until so many wait to be notified.
     pub async fn notifications_wait(&self, count: usize) {
         until(count, || self.broker.waiting_notifications()).await;

@@ -1,6 +1,6 @@
 //! Connections without a socket.
 
-use crate::support::{BIG, CALL_BACK, ECHO, GATED, PANIC, SOON, TestService, WHO, request, until};
+use crate::support::{BIG, CALL_BACK, ECHO, GATED, HELD, PANIC, SOON, TestService, WHO, request, until};
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
 use roxmq_remoting::{CallError, LocalConnection, LocalEnds};
@@ -65,6 +65,27 @@ async fn the_server_calls_back() {
     let answer = connection.call(request(CALL_BACK, 0, "there and back"), SOON).await.unwrap();
     assert_eq!(&answer.body[..], b"there and back");
     answering.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_is_answered() {
+    let service = Arc::new(TestService::default());
+    let connection = open(&service);
+    // One more that nobody gives up.
+    let waits = tokio::spawn({
+        let connection = Arc::clone(&connection);
+        async move { connection.call_until(request(HELD, 0, "b"), SOON, std::future::pending()).await }
+    });
+    until("it waits", || service.requests.load(Ordering::SeqCst) == 1).await;
+    let answer = connection.call_until(request(HELD, 0, "a"), SOON, async {}).await.unwrap();
+    assert_eq!(&answer.body[..], b"a");
+    assert_eq!(service.called_off.load(Ordering::SeqCst), 1);
+    // What is answered at once isn't called off.
+    let answer = connection.call_until(request(ECHO, 0, "c"), SOON, async {}).await.unwrap();
+    assert_eq!(&answer.body[..], b"c");
+    assert_eq!(service.called_off.load(Ordering::SeqCst), 1);
+    assert!(!waits.is_finished());
+    waits.abort();
 }
 
 #[tokio::test]

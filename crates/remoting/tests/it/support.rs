@@ -26,6 +26,8 @@ pub const CALL_BACK: i32 = 4;
 pub const PANIC: i32 = 5;
 /// Answers with `remote local is_from_this_host`.
 pub const WHO: i32 = 6;
+/// Answers when it is given up, with its own body.
+pub const HELD: i32 = 7;
 
 #[derive(Debug)]
 pub struct TestService {
@@ -33,6 +35,8 @@ pub struct TestService {
     pub requests: AtomicUsize,
     pub bursts: AtomicUsize,
     pub open: AtomicUsize,
+    /// Requests that were called off.
+    pub called_off: AtomicUsize,
 }
 
 impl Default for TestService {
@@ -42,6 +46,7 @@ impl Default for TestService {
             requests: AtomicUsize::new(0),
             bursts: AtomicUsize::new(0),
             open: AtomicUsize::new(0),
+            called_off: AtomicUsize::new(0),
         }
     }
 }
@@ -85,6 +90,12 @@ impl Service for TestService {
                 });
             }
             PANIC => panic!("as the test asked"),
+            HELD => {
+                tokio::spawn(async move {
+                    connection.given_up(opaque).await;
+                    connection.respond(opaque, encoding, echo);
+                });
+            }
             WHO => {
                 let who = format!(
                     "{} {} {}",
@@ -100,6 +111,11 @@ impl Service for TestService {
 
     fn burst_end(&self, (): &mut (), _: &Arc<Connection>, _: &mut Output) {
         self.bursts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn call_off(&self, connection: &Arc<Connection>, opaque: i32) {
+        assert!(connection.is_given_up(opaque));
+        self.called_off.fetch_add(1, Ordering::SeqCst);
     }
 
     fn close(&self, (): (), _: &Arc<Connection>) {
