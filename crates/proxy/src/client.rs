@@ -1,7 +1,7 @@
 //! One client, as long as it is there: its link to the brokers, what it said of itself, its telemetry stream.
 
 use crate::caller::Caller;
-use crate::invoker::{Link, Unanswered};
+use crate::invoker::{GivenUp, Link, Unanswered};
 use crate::schema::{ClientType, Settings};
 use crate::telemetry::Outbound;
 use parking_lot::{Mutex, RwLock};
@@ -51,6 +51,16 @@ impl Client {
         timeout: Duration,
     ) -> Result<Command, Unanswered> {
         self.link.call(broker, request, timeout).await
+    }
+
+    pub async fn call_until(
+        &self,
+        broker: &str,
+        request: Command,
+        timeout: Duration,
+        given_up: GivenUp,
+    ) -> Result<Command, Unanswered> {
+        self.link.call_until(broker, request, timeout, given_up).await
     }
 
     /// Answers what a broker asked of the client.

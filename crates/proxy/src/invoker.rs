@@ -9,6 +9,8 @@ pub use network::NetworkInvoker;
 pub(crate) use network::NetworkLink;
 pub use unanswered::Unanswered;
 
+pub use crate::waiting::GivenUp;
+
 use crate::peer::Peer;
 use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
@@ -62,6 +64,18 @@ pub trait Link: Send + Sync {
         request: Command,
         timeout: Duration,
     ) -> Pending<'a, Command, Unanswered>;
+
+    /// As `call`, for a request that waits at the broker. Where there is a way to tell the broker that it is given up, it
+    /// is answered soon after that.
+    fn call_until<'a>(
+        &'a self,
+        broker: &'a str,
+        request: Command,
+        timeout: Duration,
+        _given_up: GivenUp,
+    ) -> Pending<'a, Command, Unanswered> {
+        self.call(broker, request, timeout)
+    }
 
     /// Answers a request of the broker's.
     fn answer(&self, broker: &str, opaque: i32, answer: Command);

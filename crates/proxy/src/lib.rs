@@ -30,6 +30,7 @@ pub mod schema;
 mod service;
 mod settings;
 mod telemetry;
+mod waiting;
 mod wire_time;
 
 pub use config::ProxyConfig;

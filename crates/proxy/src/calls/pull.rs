@@ -8,6 +8,7 @@ use crate::proxy::Proxy;
 use crate::refusal::{Refusal, Result, ok};
 use crate::schema::pull_message_response::Content;
 use crate::schema::{Code, FilterExpression, FilterType, PullMessageRequest, PullMessageResponse};
+use crate::waiting::{Nothing, Waiting};
 use crate::wire_time::ms_of_duration;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -54,7 +55,7 @@ async fn pull(proxy: &Proxy, request: &Request<PullMessageRequest>) -> Result<Ve
         .with("subVersion", 0)
         .with("expressionType", kind);
     let timeout = Duration::from_millis(wait_ms.unsigned_abs()) + ANSWER_TIME;
-    let answer = client.call(queue.broker, pull, timeout).await?;
+    let answer = Waiting::start(client, queue.broker.into(), pull, timeout, Nothing).await?;
     contents(&answer, queue.topic)
 }
 

@@ -17,9 +17,10 @@ use crate::names;
 use crate::proxy::{Proxy, now_ms};
 use crate::refusal::{Refusal, Result, ok};
 use crate::schema::{ClientType, Code, FilterExpression, FilterType, ReceiveMessageRequest};
+use crate::waiting::Waiting;
 use crate::wire_time::ms_of_duration;
 use polling::Wish;
-use release::{PendingPop, Source};
+use release::{Source, Undelivered};
 use renewer::Renewer;
 use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::code::{request, response};
@@ -27,7 +28,7 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::request::pop::{ANY_QUEUE, INIT_MODE_MAX};
 use roxmq_protocol::subscription::{EXPRESSION_SQL92, EXPRESSION_TAG, SubscriptionData};
 use roxmq_protocol::sys_flag::perm;
-use screen::Screen;
+use screen::{Screen, Screened};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -53,7 +54,7 @@ async fn receive(
 ) -> Result<Frames> {
     let plan = Plan::of(proxy, &client, request.metadata(), request.get_ref()).await?;
     let Plan { source, pop, timeout, screen } = plan;
-    let answer = PendingPop::start(source.clone(), pop, timeout).await?;
+    let answer = Waiting::start(client, Arc::clone(&source.broker), pop, timeout, source.clone()).await?;
     match answer.code {
         response::SUCCESS => {}
         response::POLLING_FULL => {
@@ -64,11 +65,14 @@ async fn receive(
         _ => return Err(Refusal::from_broker(&answer)),
     }
     let popped = popped::read(&answer, &source)?;
-    let messages = screen.keep(&source, popped).await;
+    let Screened { deliver, others } = screen.look(popped);
+    // From here on they go back if the client goes.
+    let messages = Undelivered::new(source.clone(), deliver);
+    others.put_away(&source).await;
     if messages.is_empty() {
         return Err(nothing("no match message"));
     }
-    Ok(Frames::messages(ok(), messages, source))
+    Ok(Frames::messages(ok(), messages))
 }
 
 fn nothing(text: &str) -> Refusal {

@@ -1,7 +1,8 @@
 //! The broker of this process, over connections without sockets.
 
 use super::{
-    FromBroker, Invoker, Link, Pending, TakeFromBroker, Topic, TopicBroker, Unanswered, success, unreadable,
+    FromBroker, GivenUp, Invoker, Link, Pending, TakeFromBroker, Topic, TopicBroker, Unanswered, success,
+    unreadable,
 };
 use crate::peer::Peer;
 use crate::refusal::Result;
@@ -109,6 +110,22 @@ impl<S: Service> Link for LocalLink<S> {
                 return Err(Unanswered::NoBroker(broker.into()));
             }
             let called = self.connection.call(request, timeout).await;
+            called.map_err(|reason| Unanswered::of_call(broker, reason))
+        })
+    }
+
+    fn call_until<'a>(
+        &'a self,
+        broker: &'a str,
+        request: Command,
+        timeout: Duration,
+        given_up: GivenUp,
+    ) -> Pending<'a, Command, Unanswered> {
+        Box::pin(async move {
+            if *broker != *self.broker {
+                return Err(Unanswered::NoBroker(broker.into()));
+            }
+            let called = self.connection.call_until(request, timeout, given_up).await;
             called.map_err(|reason| Unanswered::of_call(broker, reason))
         })
     }

@@ -1,13 +1,14 @@
 //! Clients of the service, over HTTP/2 connections that the test opens.
 
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use roxmq_proxy::schema::messaging_service_client::MessagingServiceClient;
 use roxmq_proxy::schema::*;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -20,16 +21,35 @@ use tower_service::Service;
 #[derive(Clone)]
 pub struct Clients {
     connection: SendRequest<Body>,
+    socket: Arc<std::net::TcpStream>,
     address: SocketAddr,
 }
 
 impl Clients {
     pub async fn connect(address: SocketAddr) -> Clients {
-        let stream = TcpStream::connect(address).await.unwrap();
+        Clients::connect_with(address, Builder::new(TokioExecutor::new())).await
+    }
+
+    /// Over a connection that lets the server send nothing but heads.
+    pub async fn connect_deaf(address: SocketAddr) -> Clients {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(0);
+        Clients::connect_with(address, builder).await
+    }
+
+    async fn connect_with(address: SocketAddr, builder: Builder<TokioExecutor>) -> Clients {
+        let stream = TcpStream::connect(address).await.unwrap().into_std().unwrap();
         stream.set_nodelay(true).unwrap();
-        let (connection, driver) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        let socket = Arc::new(stream.try_clone().unwrap());
+        let stream = TcpStream::from_std(stream).unwrap();
+        let (connection, driver) = builder.handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(driver);
-        Clients { connection, address }
+        Clients { connection, socket, address }
+    }
+
+    /// Closes the connection without a word.
+    pub fn cut(&self) {
+        self.socket.shutdown(std::net::Shutdown::Both).unwrap();
     }
 
     /// Any request, such as no client makes.

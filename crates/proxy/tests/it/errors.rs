@@ -11,7 +11,7 @@ mod metadata;
 mod names;
 mod receipts;
 mod receives;
-mod requests;
+pub mod requests;
 mod sends;
 mod transactions;
 

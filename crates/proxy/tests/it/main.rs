@@ -8,6 +8,7 @@ mod cluster;
 mod connections;
 mod errors;
 mod failures;
+mod given_up;
 mod lives;
 mod node;
 mod questions;

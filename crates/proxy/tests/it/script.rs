@@ -66,6 +66,10 @@ impl Service for ScriptedService {
         self.broker.burst_end(session, connection, output);
     }
 
+    fn call_off(&self, connection: &Arc<Connection>, opaque: i32) {
+        self.broker.call_off(connection, opaque);
+    }
+
     fn close(&self, session: Self::Session, connection: &Arc<Connection>) {
         self.broker.close(session, connection);
     }

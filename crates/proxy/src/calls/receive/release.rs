@@ -4,16 +4,14 @@ use super::popped;
 use super::renewer::Renewer;
 use super::screen::handle_of;
 use crate::client::Client;
-use crate::invoker::Pending;
+use crate::invoker::success;
 use crate::receipt::{Handle, Received};
 use crate::refusal::Result;
 use crate::schema::Message;
+use crate::waiting::Leftovers;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -34,7 +32,7 @@ pub struct Source {
 }
 
 impl Source {
-    async fn release(&self, messages: &[Message]) {
+    async fn release(&self, messages: &[OnTheWay]) {
         for message in messages {
             if let Err(refusal) = self.release_one(message).await {
                 tracing::debug!(topic = %self.topic, group = %self.group, %refusal, "a message stays out until its time is up");
@@ -45,45 +43,66 @@ impl Source {
     /// As what a message of it is known to the broker.
     pub fn received<'a>(&'a self, message: &'a Message) -> Received<'a> {
         let system = message.system_properties.as_ref();
-        let lite_topic = system.and_then(|system| system.lite_topic.as_deref()).filter(|_| self.is_lite);
-        Received { topic: &self.topic, group: &self.group, lite_topic }
+        self.received_from(system.and_then(|system| system.lite_topic.as_deref()))
     }
 
-    async fn release_one(&self, message: &Message) -> Result<()> {
-        let handle = Handle::parse(handle_of(message))?;
+    fn received_from<'a>(&'a self, lite_topic: Option<&'a str>) -> Received<'a> {
+        Received { topic: &self.topic, group: &self.group, lite_topic: lite_topic.filter(|_| self.is_lite) }
+    }
+
+    async fn release_one(&self, message: &OnTheWay) -> Result<()> {
+        let handle = Handle::parse(&message.handle)?;
+        let received = self.received_from(message.lite_topic.as_deref());
         // It wasn't tried, so it doesn't count as tried.
-        let change = handle.change_invisible(&self.client, self.received(message), self.released_ms);
-        let change = change.with("suspend", true);
-        self.client.call(&self.broker, change, TIMEOUT).await?;
+        let change = handle.change_invisible(&self.client, received, self.released_ms).with("suspend", true);
+        success(self.client.call(&self.broker, change, TIMEOUT).await?)?;
         Ok(())
     }
 }
 
-/// Messages on their way to the client. What is left of them when this is dropped is released.
+/// What a message that went out is given back by.
+struct OnTheWay {
+    handle: String,
+    lite_topic: Option<String>,
+}
+
+impl OnTheWay {
+    fn of(message: &Message) -> Self {
+        let system = message.system_properties.as_ref();
+        let lite_topic = system.and_then(|system| system.lite_topic.clone());
+        OnTheWay { handle: handle_of(message).to_owned(), lite_topic }
+    }
+}
+
+/// Messages on their way to the client. Unless they have arrived when this is dropped they are released, all of them:
+/// clients pass over what came before a stream broke.
 pub struct Undelivered {
     source: Source,
-    /// The last is the first to go.
+    on_the_way: Vec<OnTheWay>,
+    /// Those that didn't set out yet. The last is the first to go.
     messages: Vec<Message>,
-    /// The handles of those that went out, until it is known that they arrived. Only where they are renewed.
-    on_the_way: Vec<String>,
 }
 
 impl Undelivered {
     pub fn new(source: Source, mut messages: Vec<Message>) -> Self {
+        let on_the_way = messages.iter().map(OnTheWay::of).collect();
         messages.reverse();
-        Undelivered { source, messages, on_the_way: Vec::new() }
+        Undelivered { source, on_the_way, messages }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.on_the_way.is_empty()
     }
 
     pub fn next(&mut self) -> Option<Message> {
         let message = self.messages.pop()?;
         if let Some(renewer) = &self.source.renewer {
             renewer.keep(&self.source, &message);
-            self.on_the_way.push(handle_of(&message).to_owned());
         }
         Some(message)
     }
 
-    /// The client has read to the end.
+    /// The client has taken them.
     pub fn arrived(&mut self) {
         self.on_the_way.clear();
     }
@@ -91,72 +110,34 @@ impl Undelivered {
 
 impl Drop for Undelivered {
     fn drop(&mut self) {
-        if let Some(renewer) = &self.source.renewer {
-            // Clients pass over what came before a stream broke. It comes again when its time is up.
-            renewer.forget(&self.source, &self.on_the_way);
+        if self.on_the_way.is_empty() {
+            return;
         }
-        let messages = std::mem::take(&mut self.messages);
+        if let Some(renewer) = &self.source.renewer {
+            renewer.forget(&self.source, self.on_the_way.iter().map(|message| message.handle.as_str()));
+        }
         // Without a runtime the process ends, and so does the pop.
-        if !messages.is_empty()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let source = self.source.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (source, messages) = (self.source.clone(), std::mem::take(&mut self.on_the_way));
             runtime.spawn(async move { source.release(&messages).await });
         }
     }
 }
 
-/// A pop that the broker hasn't answered. Dropped, because the client doesn't wait any more, it is waited for
-/// nevertheless, and what it brings is released.
-pub struct PendingPop {
-    source: Source,
-    /// Gone when it is answered.
-    answer: Option<Pending<'static, Command>>,
-}
-
-impl PendingPop {
-    pub fn start(source: Source, pop: Command, timeout: Duration) -> Self {
-        let answer: Pending<'static, Command> = {
-            let (client, broker) = (Arc::clone(&source.client), Arc::clone(&source.broker));
-            Box::pin(async move { Ok(client.call(&broker, pop, timeout).await?) })
-        };
-        PendingPop { source, answer: Some(answer) }
-    }
-}
-
-impl Future for PendingPop {
-    type Output = Result<Command>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Command>> {
-        let Some(pending) = &mut self.answer else { return Poll::Pending };
-        let answer = ready!(pending.as_mut().poll(context));
-        self.answer = None;
-        Poll::Ready(answer)
-    }
-}
-
-impl Drop for PendingPop {
-    fn drop(&mut self) {
-        if let Some(answer) = self.answer.take()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(release_when_answered(self.source.clone(), answer));
+/// What a pop brings after its client has gone.
+impl Leftovers for Source {
+    async fn take(self, answer: Command) {
+        if answer.code != response::SUCCESS {
+            return;
         }
-    }
-}
-
-async fn release_when_answered(source: Source, answer: Pending<'static, Command>) {
-    let Ok(answer) = answer.await else { return };
-    if answer.code != response::SUCCESS {
-        return;
-    }
-    match popped::read(&answer, &source) {
-        Ok(popped) => {
-            let messages: Vec<_> = popped.into_iter().map(|popped| popped.message).collect();
-            source.release(&messages).await;
-        }
-        Err(refusal) => {
-            tracing::warn!(topic = %source.topic, %refusal, "popped messages stay out until their time is up")
+        match popped::read(&answer, &self) {
+            Ok(popped) => {
+                let messages: Vec<_> = popped.iter().map(|popped| OnTheWay::of(&popped.message)).collect();
+                self.release(&messages).await;
+            }
+            Err(refusal) => {
+                tracing::warn!(topic = %self.topic, %refusal, "popped messages stay out until their time is up")
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ impl Renewer {
         }
     }
 
-    pub fn forget(&self, source: &Source, handles: &[String]) {
+    pub fn forget<'a>(&self, source: &Source, handles: impl Iterator<Item = &'a str>) {
         for handle in handles {
             self.proxy.renewals.forget(&source.client.id, handle);
         }

@@ -26,24 +26,49 @@ enum Fate {
     Bury,
 }
 
-impl Screen {
-    /// What the client gets. The others are done with; if that fails, they come again and are looked at again.
-    pub async fn keep(&self, source: &Source, popped: Vec<Popped>) -> Vec<Message> {
-        let mut kept = Vec::with_capacity(popped.len());
-        for popped in popped {
-            let done = match self.fate(&popped) {
-                Fate::Deliver => {
-                    kept.push(popped.message);
-                    continue;
-                }
-                Fate::Drop => drop_unwanted(source, &popped.message).await,
-                Fate::Bury => bury(source, &popped.message).await,
-            };
-            if let Err(refusal) = done {
-                tracing::warn!(topic = %source.topic, group = %source.group, %refusal, "a message can't be put away");
-            }
+/// What was popped, by what becomes of it.
+#[derive(Default)]
+pub struct Screened {
+    pub deliver: Vec<Message>,
+    pub others: Others,
+}
+
+#[derive(Default)]
+pub struct Others {
+    drop: Vec<Message>,
+    bury: Vec<Message>,
+}
+
+impl Others {
+    /// Is done with them. If that fails or is cut short, they come again and are looked at again.
+    pub async fn put_away(&self, source: &Source) {
+        for message in &self.drop {
+            log(source, drop_unwanted(source, message).await);
         }
-        kept
+        for message in &self.bury {
+            log(source, bury(source, message).await);
+        }
+    }
+}
+
+fn log(source: &Source, done: Result<()>) {
+    if let Err(refusal) = done {
+        tracing::warn!(topic = %source.topic, group = %source.group, %refusal, "a message can't be put away");
+    }
+}
+
+impl Screen {
+    pub fn look(&self, popped: Vec<Popped>) -> Screened {
+        let mut screened = Screened::default();
+        for popped in popped {
+            let to = match self.fate(&popped) {
+                Fate::Deliver => &mut screened.deliver,
+                Fate::Drop => &mut screened.others.drop,
+                Fate::Bury => &mut screened.others.bury,
+            };
+            to.push(popped.message);
+        }
+        screened
     }
 
     fn fate(&self, popped: &Popped) -> Fate {
