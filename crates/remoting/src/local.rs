@@ -128,7 +128,7 @@ impl<S: Service> LocalConnection<S> {
     /// As [`LocalConnection::call`], for a request that waits for something. Once `given_up` is done nobody wants that
     /// any more: the request is called off, and its answer, which comes soon then, says what it has taken by then.
     pub async fn call_until(
-        &self,
+        self: &Arc<Self>,
         mut request: Command,
         timeout: Duration,
         given_up: impl Future<Output = ()>,
@@ -136,7 +136,9 @@ impl<S: Service> LocalConnection<S> {
         let mut call = self.connection.begin_call()?;
         let opaque = call.opaque;
         request.opaque = opaque;
-        self.serve(&request)?;
+        if self.serve(&request)? == Served::WithItsBurst {
+            polled_again().await;
+        }
         let answered = async {
             tokio::select! {
                 biased;
