@@ -4,6 +4,7 @@ mod addresses;
 mod banner;
 mod cluster_gateway;
 mod combined;
+mod files;
 mod gateway;
 mod transport;
 mod whole;
@@ -33,6 +34,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
 pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    files::raise_limit();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
 }
 

@@ -158,22 +158,24 @@ fn seconds(seconds: u64) -> Duration {
 async fn run(network: Arc<Network>) {
     let mut last = Instant::now();
     loop {
-        let is_early = tokio::time::timeout(network.refresh, network.changed.notified()).await.is_ok();
+        let due = tokio::time::Instant::from_std(last + network.refresh);
+        // An early look is for what is in trouble; it doesn't put off the next for everything.
+        let is_early = tokio::time::timeout_at(due, network.changed.notified()).await.is_ok();
         let start = Instant::now();
         network.look().await;
-        let (topics, groups) = if is_early {
+        if is_early && start < last + network.refresh {
             let has_trouble = |routed: &Routed| {
                 routed.topic.brokers.iter().any(|broker| !network.is_reachable(&broker.name))
             };
-            (network.topics.used_since(start - network.refresh, start, has_trouble), Vec::new())
+            let since = last.checked_sub(network.refresh).unwrap_or(last);
+            let topics = network.topics.used_since(since, start, has_trouble);
+            refresh(&network, topics, Vec::new()).await;
         } else {
-            let since = std::mem::replace(&mut last, start);
-            (
-                network.topics.used_since(since, start, |_| true),
-                network.groups.used_since(since, start, |_| true),
-            )
-        };
-        refresh(&network, topics, groups).await;
+            let topics = network.topics.used_since(last, start, |_| true);
+            let groups = network.groups.used_since(last, start, |_| true);
+            last = start;
+            refresh(&network, topics, groups).await;
+        }
         tokio::time::sleep(LOOK_PAUSE.saturating_sub(start.elapsed())).await;
     }
 }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod client;
 mod cluster;
+mod cluster_questions;
 mod connections;
 mod errors;
 mod failures;
@@ -12,6 +13,7 @@ mod given_up;
 mod lives;
 mod node;
 mod questions;
+mod relay;
 mod renewals;
 mod routes;
 mod script;

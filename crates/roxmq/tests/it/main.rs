@@ -7,6 +7,7 @@ mod client;
 mod ipv6;
 mod kill;
 mod process;
+mod proxy;
 mod server;
 mod start;
 mod store_check;

@@ -87,7 +87,8 @@ pub fn check_store(store: &Path, arguments: &[&str]) -> Ended {
     run(&own.into_iter().chain(arguments).chain(flags(&[])).collect::<Vec<_>>())
 }
 
-fn flags(settings: &[&str]) -> impl Iterator<Item = String> {
+/// What every broker here is told, and more.
+pub fn flags(settings: &[&str]) -> impl Iterator<Item = String> {
     SETTINGS.iter().chain(settings).map(|setting| format!("--set={setting}"))
 }
 
