@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 pub(crate) const BLOCK_BYTES: i64 = 64 << 10;
 /// So many records of a block are read from the file one by one before it is kept.
 const READS_BEFORE: usize = 4;
-/// Blocks kept, and blocks whose reads are counted. 2 MiB.
-const BLOCKS_MAX: usize = 32;
+/// Blocks kept, and blocks whose reads are counted. 8 MiB: consumers of one topic drift apart by some.
+const BLOCKS_MAX: usize = 128;
 
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
