@@ -50,7 +50,7 @@ use metrics::Metrics;
 use parking_lot::Mutex;
 use roxmq_protocol::json::ToJson;
 use roxmq_store::timer::TimerFiles;
-use roxmq_store::{Millis, QueueId, QueueOffset};
+use roxmq_store::{Millis, PhyOffset, QueueId, QueueOffset};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::Arc;
@@ -72,6 +72,8 @@ pub(crate) struct Timers {
     recalls: Mutex<()>,
     metrics: Metrics,
     metrics_file: ReplacedFile,
+    /// Where delivery goes on after the start.
+    resumes_at: (Millis, PhyOffset),
     /// The first message of the queue that is not entered yet.
     entered: AtomicI64,
     /// When the next message is due.

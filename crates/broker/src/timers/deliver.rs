@@ -105,6 +105,16 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// A slot stays open until somebody has something to do, which may be long after its end.
+    pub(super) fn close_if_over(&mut self, now: Millis) {
+        if let Some(open) = &self.open
+            && open.next_due().is_none()
+            && open.slot.0 + self.precision_ms <= now.0
+        {
+            self.close_slot(Millis(open.slot.0 + self.precision_ms), now);
+        }
+    }
+
     fn close_slot(&mut self, end: Millis, now: Millis) {
         let Some(open) = self.open.take() else { return };
         self.timers.metrics.leave(open.recalling().iter().map(|hash| (*hash, -1)), now);

@@ -85,7 +85,7 @@ impl<'a> Engine<'a> {
             queue,
             precision_ms: config.timer_precision_ms,
             next: QueueOffset(timers.entered.load(Ordering::Relaxed)),
-            read: noted.next(),
+            read: timers.resumes_at,
             noted,
             open: None,
             has_rolled: false,

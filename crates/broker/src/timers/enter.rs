@@ -51,6 +51,7 @@ impl Engine<'_> {
     /// from those of a fortnight ago. But what was due between the time when the next messages were stored and now, or
     /// has rolled for too long, goes through the wheel, where what takes it back finds it.
     fn move_on(&mut self, next_messages: &[u8], now: Millis) {
+        self.close_if_over(now);
         if self.open.is_none() && self.next_slot().is_none_or(|slot| slot > now) {
             let records = Records::new(next_messages).map_while(Result::ok);
             let times = records.flat_map(|record| [Some(Millis(record.store_timestamp)), slot_of(&record)]);
@@ -112,7 +113,7 @@ impl Engine<'_> {
                 _ => open.push(entry),
             }
         }
-        self.set_next(QueueOffset(record.queue_offset + 1));
+        self.next = QueueOffset(record.queue_offset + 1);
         Ok(())
     }
 

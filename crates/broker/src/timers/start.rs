@@ -43,6 +43,7 @@ impl Timers {
             recalls: Mutex::new(()),
             metrics: Metrics::default(),
             metrics_file,
+            resumes_at: parts.table.progress().next(),
             entered: AtomicI64::new(0),
             first_due: AtomicI64::new(NEVER),
         };
@@ -82,6 +83,7 @@ impl Timers {
         let names = parts.topics.all().into_iter().map(|topic| topic.topic_name.clone());
         timers.metrics = Metrics::found(&recovery.counts, names, parts.clock.now());
         timers.files = Mutex::new(Some(files));
+        timers.resumes_at = recovery.read;
         timers.entered = AtomicI64::new(next.0);
         Ok(timers)
     }

@@ -94,6 +94,10 @@ impl Timers {
     pub async fn restart_after(self, change: impl FnOnce(&std::path::Path)) -> Timers {
         Timers { node: self.node.restart_after(change).await, clock: self.clock }
     }
+
+    pub async fn crash(self) -> Timers {
+        Timers { node: self.node.crash(|_| {}).await, clock: self.clock }
+    }
 }
 
 pub fn handle(answer: &Command) -> String {

@@ -94,3 +94,33 @@ async fn timers_go_on_behind_a_log_that_was_cut() {
     assert_eq!(texts, expected);
     timers.node.stop().await;
 }
+
+/// Killed before anything was delivered and before the files were written, a new broker lost what waited.
+#[tokio::test]
+async fn the_first_messages_of_all_survive_a_kill() {
+    let timers = Timers::start(&[]).await;
+    timers.send(&[("TIMER_DELAY_MS", "1500")], "first").await;
+    timers.entered().await;
+    let timers = timers.crash().await;
+    timers.set(9_000);
+    assert_eq!(timers.delivered(1).await, ["first"]);
+    timers.pending(0).await;
+    timers.node.stop().await;
+}
+
+/// The slot of the last message stayed open over a time as long as the wheel: the next message was lost in it.
+#[tokio::test]
+async fn a_message_comes_after_weeks_without_any() {
+    const WEEKS_3: i64 = 21 * 86_400_000;
+    let timers = Timers::start(&[]).await;
+    timers.send(&[("TIMER_DELAY_MS", "1500")], "early").await;
+    timers.entered().await;
+    timers.set(1_500);
+    assert_eq!(timers.delivered(1).await, ["early"]);
+    timers.clock.set(Millis(START + WEEKS_3));
+    timers.send(&[("TIMER_DELAY_MS", "1500")], "late").await;
+    timers.entered().await;
+    timers.set(WEEKS_3 + 1_500);
+    assert_eq!(timers.delivered(2).await, ["early", "late"]);
+    timers.node.stop().await;
+}

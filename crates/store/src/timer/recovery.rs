@@ -29,6 +29,9 @@ pub struct Known {
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimerRecovery {
+    /// Where delivery goes on: as was known, or later, if that is so long ago that the wheel can't tell its moments from
+    /// those that messages wait for. Nothing waits before it.
+    pub read: (Millis, PhyOffset),
     /// Files were missing: the messages of the whole queue are to be entered again.
     pub lost: bool,
     /// The last message that was entered.
@@ -63,7 +66,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> OpenError + '_ {
 impl TimerFiles {
     fn recover(&mut self, known: &Known) -> io::Result<TimerRecovery> {
         let read_slot = slot_before(known.read.0, self.precision_ms);
-        let mut report = TimerRecovery::default();
+        let mut report = TimerRecovery { read: known.read, ..TimerRecovery::default() };
         let last_named = self.wheel.scan(read_slot)?;
         let lacks_log = self.log.end() == self.log.first() && last_named != NO_UNIT;
         if known.log_flushed > self.log.end() || lacks_log {
@@ -81,7 +84,13 @@ impl TimerFiles {
         if last_named >= end {
             report.dropped += self.shorten_chains(read_slot)?;
         }
-        self.count_waiting(read_slot, known, &mut report)?;
+        let waiting = self.wheel.waiting(read_slot)?;
+        if let Some(first) = waiting.iter().map(|slot| slot.number).min() {
+            // The messages that are not entered yet came later, and wait for no time before those did.
+            let half_a_turn_before = Millis((first - self.wheel.turn() / 2) * self.precision_ms);
+            report.read = known.read.max((half_a_turn_before, PhyOffset(0)));
+        }
+        self.count_waiting(&waiting, read_slot, known, &mut report)?;
         Ok(report)
     }
 
@@ -168,8 +177,13 @@ impl TimerFiles {
         Ok(found.map(|last| (last, count)))
     }
 
-    fn count_waiting(&self, read_slot: Millis, known: &Known, report: &mut TimerRecovery) -> io::Result<()> {
-        let waiting = self.wheel.waiting(read_slot)?;
+    fn count_waiting(
+        &self,
+        waiting: &[Slot],
+        read_slot: Millis,
+        known: &Known,
+        report: &mut TimerRecovery,
+    ) -> io::Result<()> {
         let Some(first) = waiting.iter().map(|slot| slot.first).min() else { return Ok(()) };
         let from = self.log.align(first.clamp(self.log.first(), self.log.end()));
         self.log.scan(from, |_, unit| {

@@ -145,7 +145,12 @@ impl Wheel {
         self.occupied.clear(index);
     }
 
-    /// The first moment from here on that has messages.
+    /// How many moments have a place of their own.
+    pub fn turn(&self) -> i64 {
+        self.slots
+    }
+
+    /// The first moment from here on that has messages, if those that have some are less than a turn from here.
     pub fn next(&self, from: Millis) -> Option<Millis> {
         let from = self.number(from);
         let distance = self.occupied.distance(self.index(from))? as i64;
@@ -179,7 +184,8 @@ impl Wheel {
             file.read_exact_at(&mut bytes[..part], (index * SLOT_BYTES) as u64, ReadMode::Blocking)?;
             for bytes in bytes[..part].as_chunks::<SLOT_BYTES>().0 {
                 let slot = Slot::decode(bytes);
-                if slot.number >= from
+                // A place that was never written has the number 0.
+                if slot.number >= from.max(1)
                     && slot.number < from + self.slots
                     && slot.last >= 0
                     && self.index(slot.number) == index

@@ -77,3 +77,23 @@ fn after_a_failed_sync_nothing_is_called_durable_any_more() {
     assert!(error.to_string().contains("an earlier sync"), "{error}");
     assert!(!timers.entries(entry(3).slot).unwrap().is_empty());
 }
+
+/// Nothing was delivered yet and no checkpoint taken: delivery went on at a time so long ago that the wheel gave the
+/// messages' place to a moment of then, and they were lost.
+#[test]
+fn messages_are_found_however_long_ago_the_last_was_delivered() {
+    let files = FaultFiles::new();
+    let (mut timers, recovery) = open(&files, &known(0, 0));
+    assert_eq!(recovery.read, known(0, 0).read);
+    let (slot, due) = (Millis(1_800_000_000_000), Millis(1_800_000_000_400));
+    let far = TimerEntry { slot, due, written: Millis(slot.0 - PRECISION_MS), ..entry(0) };
+    timers.add(&far, true).unwrap();
+    timers.write().unwrap();
+    for read in [known(1, 0).read, (Millis(0), PhyOffset(0))] {
+        let known = Known { read, ..known(1, 0) };
+        let (timers, recovery) = open(&files.crash(Crash::Process, 0), &known);
+        assert!(recovery.read > read && recovery.read.0 < far.slot, "{:?}", recovery.read);
+        assert_eq!((recovery.dropped, timers.next_slot(recovery.read.0)), (0, Some(far.slot)));
+        assert_eq!(timers.entries(far.slot).unwrap().len(), 1);
+    }
+}

@@ -7,7 +7,7 @@ use roxmq_store::files::{OpenMode, ReadMode};
 fn messages_are_found_in_their_slots_before_and_after_a_restart() {
     let files = FaultFiles::new();
     let (mut timers, recovery) = open(&files, &known(0, 0));
-    assert_eq!(recovery, TimerRecovery::default());
+    assert_eq!(recovery, TimerRecovery { read: known(0, 0).read, ..TimerRecovery::default() });
     assert_eq!(timers.next_slot(Millis(START)), None);
     add(&mut timers, 0..300);
     check(&timers, 300, "new");
