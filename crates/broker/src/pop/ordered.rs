@@ -10,8 +10,8 @@ use roxmq_protocol::code::response;
 use roxmq_store::{Millis, QueueId};
 use std::sync::Arc;
 
-/// A message is done; the group goes on from the first that isn't. What is before that is done already, and what an
-/// earlier pop gave doesn't count any more: both succeed and change nothing.
+/// A message is done; the group goes on from the first that isn't. What is before that is done already, what an earlier
+/// pop gave doesn't count any more, and neither does a receipt where nothing is out: they succeed and change nothing.
 pub(super) fn acknowledge(
     broker: &Arc<Broker>,
     group: &str,
@@ -20,21 +20,15 @@ pub(super) fn acknowledge(
     offset: i64,
     pop_time: i64,
 ) -> Result<(), Refusal> {
-    let queue = broker.pops.table.get_or_create(group, topic, id);
+    let Some(queue) = broker.pops.table.get(group, topic, id) else { return Ok(()) };
     let mut turn = broker.state_log.turn();
     let committed = broker.offsets.get(group, topic, id).unwrap_or(0);
     if offset < committed {
         return Ok(());
     }
     let out = queue.state().order.clone();
-    let Some(mut info) = out else {
-        // Nothing is known to be out, as after the group was reset.
-        drop(turn);
-        if broker.resets.get(group, topic, id).is_none() {
-            broker.offsets.commit(group, topic, id, offset.saturating_add(1));
-        }
-        return Ok(());
-    };
+    // The Java server would go on behind the message: over others that nobody has got.
+    let Some(mut info) = out else { return Ok(()) };
     match order::acknowledge(&mut info, offset, pop_time) {
         OrderAck::Outdated => return Ok(()),
         OrderAck::Unknown => {

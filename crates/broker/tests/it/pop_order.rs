@@ -3,7 +3,7 @@
 use crate::node::Node;
 use crate::pop_consumer::*;
 use crate::requests::*;
-use roxmq_protocol::code::response;
+use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_store::Millis;
 use roxmq_testkit::TestClock;
@@ -111,6 +111,26 @@ async fn offsets_that_are_not_out_are_illegal() {
     assert_code(&answer, response::MESSAGE_ILLEGAL, &["offset is illegal"]);
     let answer = node.call(change(change_invisible("g", &popped[0], 5), "offset", 2)).await;
     assert_code(&answer, response::NO_MESSAGE, &[]);
+    node.stop().await;
+}
+
+/// A receipt that nobody was given, or one from before a reset or a deletion, moved the group over messages that it had
+/// never got, and made offsets of groups that don't exist.
+#[tokio::test]
+async fn where_nothing_is_out_a_receipt_moves_nobody() {
+    let (node, _) = node().await;
+    let mut receipt = Popped::of(&node.call(change(two("1"), "consumerGroup", "another")).await).remove(1);
+    receipt.message.queue_offset = 2;
+    for group in ["g", "nobody"] {
+        assert_code(&node.call(ack(group, &receipt)).await, response::SUCCESS, &[]);
+        let asked = Command::request(request::QUERY_CONSUMER_OFFSET)
+            .with("consumerGroup", group)
+            .with("topic", "T")
+            .with("queueId", 0)
+            .with("setZeroIfNotFound", "false");
+        assert_code(&node.call(asked).await, response::QUERY_NOT_FOUND, &[]);
+    }
+    assert_eq!(texts(&node.call(ordered("1")).await), ["a", "b", "c"]);
     node.stop().await;
 }
 
