@@ -99,6 +99,10 @@ impl Clients {
         gone
     }
 
+    pub fn count(&self) -> usize {
+        self.by_id.lock().len()
+    }
+
     pub fn all(&self) -> Vec<Arc<Client>> {
         self.by_id.lock().values().cloned().collect()
     }

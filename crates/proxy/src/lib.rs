@@ -36,5 +36,5 @@ mod wire_time;
 pub use config::ProxyConfig;
 pub use grpc::Grpc;
 pub use invoker::Invoker;
-pub use proxy::Proxy;
+pub use proxy::{Counts, Proxy};
 pub use relay::Relay;

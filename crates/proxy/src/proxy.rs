@@ -32,6 +32,16 @@ pub struct Proxy {
     pub(crate) turn: AtomicUsize,
 }
 
+/// How much is kept for clients at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub clients: usize,
+    /// Messages that are kept out of the sight of others.
+    pub renewed: usize,
+    /// What brokers have asked of clients.
+    pub questions: usize,
+}
+
 impl Proxy {
     pub fn new(invoker: Arc<dyn Invoker>, config: ProxyConfig) -> Arc<Self> {
         let questions = Arc::new(Questions::new(Duration::from_secs(config.relay_timeout_s)));
@@ -83,6 +93,14 @@ impl Proxy {
     pub fn shutdown(&self) {
         self.drain();
         self.clients.clear();
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            clients: self.clients.count(),
+            renewed: self.renewals.count(),
+            questions: self.questions.count(),
+        }
     }
 
     /// Whose call this is.

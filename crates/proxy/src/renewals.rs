@@ -136,6 +136,11 @@ impl Renewals {
         Latest { given: handle, held }
     }
 
+    /// How many messages there are.
+    pub fn count(&self) -> usize {
+        self.table.lock().count
+    }
+
     /// How many messages of this client there are.
     pub fn count_of(&self, client_id: &str) -> usize {
         self.table.lock().by_client.get(client_id).map_or(0, HashMap::len)

@@ -86,6 +86,11 @@ impl Questions {
         Some(nonce)
     }
 
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.table.lock().open.len()
+    }
+
     /// The question couldn't be sent.
     pub fn refuse(&self, nonce: u64, text: &str) {
         if let Some(open) = self.table.lock().open.get_mut(&nonce) {

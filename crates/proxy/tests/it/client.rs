@@ -57,6 +57,10 @@ impl Clients {
         self.connection.clone().send_request(request).await
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub fn uri(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }

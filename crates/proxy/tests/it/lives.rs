@@ -1,6 +1,7 @@
 //! Clients come, say what they are, and go.
 
 use crate::client::{code, resource};
+use crate::errors::requests::{receive, seconds};
 use crate::node::Node;
 use roxmq_protocol::command::Command;
 use roxmq_proxy::schema::settings::PubSub;
@@ -73,4 +74,19 @@ async fn a_stop_ends_open_streams() {
     let stopping = tokio::time::timeout(Duration::from_secs(4), node.stop());
     assert!(stopping.await.is_ok(), "the stream kept the server from stopping");
     assert!(matches!(stream.message().await, Ok(None) | Err(_)));
+}
+
+/// Receives that wait are answered when the server stops, and not broken off.
+#[tokio::test]
+async fn a_stop_answers_receives_that_wait() {
+    let node = Node::start().await;
+    node.topic("T", "NORMAL").await;
+    let mut client = node.client("c").await;
+    let asked = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") };
+    let mut waiting = tokio::spawn(async move { client.receive(asked).await });
+    assert!(tokio::time::timeout(Duration::from_millis(300), &mut waiting).await.is_err(), "it waits");
+    let stopping = tokio::time::timeout(Duration::from_secs(4), node.stop());
+    assert!(stopping.await.is_ok(), "the receive kept the server from stopping");
+    let (status, messages) = waiting.await.unwrap();
+    assert_eq!((status.code(), messages.len()), (Code::MessageNotFound, 0), "{}", status.message);
 }

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod bad_input;
 mod client;
 mod cluster;
 mod cluster_questions;
@@ -10,6 +9,7 @@ mod connections;
 mod errors;
 mod failures;
 mod given_up;
+mod leaks;
 mod lives;
 mod node;
 mod questions;

@@ -139,6 +139,14 @@ impl Node {
         self.operate(Command::request(request::DELETE_SUBSCRIPTIONGROUP).with("groupName", name)).await;
     }
 
+    pub fn proxy(&self) -> &Proxy {
+        &self.proxy
+    }
+
+    pub fn broker(&self) -> &Broker {
+        &self.broker
+    }
+
     /// Waits until something is so in the broker.
     pub async fn until(&self, is: impl Fn(&Broker) -> bool) {
         let started = Instant::now();
