@@ -59,5 +59,7 @@ impl Service for Relay {
 
     fn burst_end(&self, _: &mut Arc<Session>, _: &Arc<Connection>, _: &mut Output) {}
 
-    fn close(&self, _: Arc<Session>, _: &Arc<Connection>) {}
+    fn close(&self, session: Arc<Session>, _: &Arc<Connection>) {
+        session.link.close();
+    }
 }

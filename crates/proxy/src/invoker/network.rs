@@ -7,8 +7,8 @@
 //! questions of operators, notices. Nothing is to be translated back from a shared connection, where the members of a
 //! group would replace each other. This works with brokers of every version.
 //!
-//! The price is small, because a connection that nobody uses is a task that sleeps without buffers: about 2 KiB here,
-//! and one file descriptor. It is made by the first call that needs the broker, and only brokers of the client's own
+//! The price is small, because a connection that nobody uses is a task that sleeps without buffers: 1 to 2 KiB here and at
+//! the broker, and a file descriptor. It is made by the first call that needs the broker, and only brokers of the client's own
 //! topics are told of it. A client that only asks for routes has none.
 //!
 //! **What is known of the cluster.** Brokers by name ([`members`]), topics ([`topics`]) and groups ([`groups`]) are kept

@@ -11,9 +11,10 @@ use roxmq_protocol::json::FromJson;
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::record::{Record, Records};
 use roxmq_protocol::sys_flag::TRANSACTION_COMMIT;
+use roxmq_protocol::sys_flag::pull::{SUBSCRIPTION, SUSPEND};
 use roxmq_remoting::{Client, ClientOptions, Connection, Output, Service};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Keeps what it is asked, and answers with its name.
 #[derive(Default)]
@@ -100,16 +101,21 @@ fn send(broker: &str, properties: &str, body: &str) -> Command {
         .body(body.to_owned())
 }
 
+/// A pull of what is there.
 fn pull(broker: &str) -> Command {
+    pull_with(broker, SUBSCRIPTION, 0)
+}
+
+fn pull_with(broker: &str, sys_flag: i32, wait_ms: i64) -> Command {
     Command::request(request::PULL_MESSAGE)
         .with("consumerGroup", "G")
         .with("topic", "T")
         .with("queueId", 1)
         .with("queueOffset", 0)
         .with("maxMsgNums", 32)
-        .with("sysFlag", 4)
+        .with("sysFlag", sys_flag)
         .with("commitOffset", 0)
-        .with("suspendTimeoutMillis", 0)
+        .with("suspendTimeoutMillis", wait_ms)
         .with("subscription", "*")
         .with("subVersion", 0)
         .with("bname", broker)
@@ -216,10 +222,14 @@ async fn members_of_a_group_are_known_at_every_broker() {
         Command::request(request::UNREGISTER_CLIENT).with("clientID", "c1").with("consumerGroup", "G");
     first.ok(leave).await;
     assert_eq!(second.ids().await, ["c2"]);
-    // Gone with its connection.
+    // Gone with its connection, whatever it waits for.
     let address = second.address.clone();
+    let connection = second.client.connection(&address).await.unwrap();
+    let mut waiting =
+        Box::pin(connection.call(pull_with("broker-a", SUBSCRIPTION | SUSPEND, 60_000), PATIENCE));
+    tokio::time::timeout(Duration::from_millis(100), &mut waiting).await.unwrap_err();
     second.client.close();
-    drop(second);
+    waiting.await.unwrap_err();
     until("nobody is there", || async {
         let ask = Command::request(request::GET_CONSUMER_LIST_BY_GROUP).with("consumerGroup", "G");
         first.client.call(&address, ask, PATIENCE).await.unwrap().code == response::SYSTEM_ERROR

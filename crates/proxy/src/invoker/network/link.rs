@@ -14,6 +14,7 @@ use roxmq_protocol::header::Encoding;
 use roxmq_protocol::json::FromJson;
 use roxmq_remoting::{CallError, Connection, Output, Service};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub struct NetworkLink {
@@ -22,6 +23,8 @@ pub struct NetworkLink {
     slots: Mutex<Vec<Slot>>,
     /// The last heartbeat with all that the client is.
     heartbeat: Mutex<Option<Command>>,
+    /// Set under the lock of the slots.
+    closed: AtomicBool,
 }
 
 /// The place of a broker.
@@ -42,10 +45,22 @@ impl Slot {
 
 impl NetworkLink {
     pub(super) fn new(network: Arc<Network>, take: TakeFromBroker) -> Self {
-        NetworkLink { network, take: Arc::new(take), slots: Mutex::default(), heartbeat: Mutex::default() }
+        NetworkLink {
+            network,
+            take: Arc::new(take),
+            slots: Mutex::default(),
+            heartbeat: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     async fn connection(&self, broker: &str) -> Result<Arc<Connection>, Unanswered> {
+        if self.is_closed() {
+            return Err(Unanswered::Unreached {
+                broker: broker.into(),
+                reason: "the client has left".to_owned(),
+            });
+        }
         let address = self.network.address(broker)?;
         let connecting = {
             let mut slots = self.slots.lock();
@@ -104,6 +119,9 @@ impl NetworkLink {
 
     fn keep(&self, broker: &str, address: Arc<str>, connection: Arc<Connection>) {
         let mut slots = self.slots.lock();
+        if self.is_closed() {
+            return connection.close();
+        }
         let slot = slots.iter_mut().find(|slot| *slot.broker == *broker);
         let old = slot.and_then(|slot| {
             slot.address = address;
@@ -113,6 +131,15 @@ impl NetworkLink {
         // A master that has moved.
         if let Some(old) = old {
             old.close();
+        }
+    }
+
+    /// The client has left: brokers forget it now, whatever calls of it are under way. Those end.
+    pub fn close(&self) {
+        let mut slots = self.slots.lock();
+        self.closed.store(true, Ordering::Release);
+        for connection in slots.drain(..).filter_map(|slot| slot.connection) {
+            connection.close();
         }
     }
 
@@ -196,17 +223,15 @@ impl Link for NetworkLink {
         }
     }
 
+    /// Connections that brokers close are made again as they are needed.
     fn is_closed(&self) -> bool {
-        // Connections are made again as they are needed.
-        false
+        self.closed.load(Ordering::Acquire)
     }
 }
 
 impl Drop for NetworkLink {
     fn drop(&mut self) {
-        for connection in self.slots.get_mut().iter().filter_map(|slot| slot.connection.as_ref()) {
-            connection.close();
-        }
+        self.close();
     }
 }
 
