@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // A received body is a slice of the request's bytes.
         .bytes(".")
         .btree_map(".")
+        .codec_path("crate::schema::SmallBuffers")
         .compile_fds(schema)?;
     Ok(())
 }

@@ -25,14 +25,15 @@ pub struct Outbound {
 #[derive(Debug)]
 struct Current {
     id: u64,
-    sender: Sender<Item>,
+    sender: Sender<Box<Item>>,
 }
 
 /// The stream as gRPC sends it.
 #[derive(Debug)]
 pub struct OutboundStream {
     id: u64,
-    receiver: Receiver<Item>,
+    /// The room for some is allocated with the channel: it is not to be that of whole commands.
+    receiver: Receiver<Box<Item>>,
     outbound: Arc<Outbound>,
     /// Dropped with the stream.
     ended: Option<oneshot::Sender<()>>,
@@ -55,7 +56,8 @@ impl Outbound {
     /// False if there is nobody to read it.
     pub fn send(&self, command: TelemetryCommand) -> bool {
         let mut current = self.current.lock();
-        let sent = current.as_ref().is_some_and(|current| current.sender.try_send(Ok(command)).is_ok());
+        let sent =
+            current.as_ref().is_some_and(|current| current.sender.try_send(Box::new(Ok(command))).is_ok());
         if !sent {
             *current = None;
         }
@@ -68,7 +70,7 @@ impl Outbound {
         if let Some(ended) = current.take_if(|current| current.id == id) {
             for item in last {
                 // A client that doesn't read doesn't learn why.
-                let _ = ended.sender.try_send(item);
+                let _ = ended.sender.try_send(Box::new(item));
             }
         }
     }
@@ -106,7 +108,7 @@ impl Stream for OutboundStream {
     type Item = Item;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
-        self.get_mut().receiver.poll_recv(context)
+        self.get_mut().receiver.poll_recv(context).map(|item| item.map(|item| *item))
     }
 }
 
