@@ -16,6 +16,7 @@ javac -nowarn -cp "$CLIENT/lib/*" -d "$WORK/classes" interop/grpc/Restarts.java
 
 start_server
 judge_mqadmin updateTopic -n "$NAMESRV_ADDR" -c DefaultCluster -t Restarts -r 4 -w 4 > /dev/null
+: > "$WORK/restarts.out"
 java -Xmx256m -Duser.home="$WORK" -cp "$WORK/classes:$CLIENT/lib/*" Restarts "$GRPC_ENDPOINT" Restarts "$WORK/stop" \
   > "$WORK/restarts.out" 2> "$WORK/restarts.err" &
 CLIENT_PID=$!

@@ -62,8 +62,7 @@ enum GreetError {
 }
 
 impl<S: Service> Greeter<S> {
-    /// Serves what was accepted; remoting gets a task of its own, so that what is needed here only doesn't weigh
-    /// on it.
+    /// Finds out what was accepted, and hands it on.
     pub async fn serve(
         self: Arc<Self>,
         stream: TcpStream,
@@ -83,13 +82,7 @@ impl<S: Service> Greeter<S> {
             () = reached(Phase::Draining, &mut phase) => return,
         };
         match greeted {
-            Ok(Ok(greeted)) => {
-                let mut ending = phase.clone();
-                tokio::select! {
-                    () = self.hand_on(greeted, phase) => {}
-                    () = reached(Phase::Ending, &mut ending) => {}
-                }
-            }
+            Ok(Ok(greeted)) => self.hand_on(greeted, phase),
             Ok(Err(GreetError::PeerLeft)) => {
                 tracing::debug!(%remote, "the peer left before it said anything")
             }
@@ -131,7 +124,8 @@ impl<S: Service> Greeter<S> {
         Ok(greeted)
     }
 
-    async fn hand_on(&self, greeted: Greeted, phase: watch::Receiver<Phase>) {
+    /// To a task of its own, which is no larger than it needs to be.
+    fn hand_on(&self, greeted: Greeted, phase: watch::Receiver<Phase>) {
         let Greeted { ends, protocol, io, received } = greeted;
         if protocol == Protocol::Remoting {
             match io {
@@ -145,12 +139,19 @@ impl<S: Service> Greeter<S> {
             PlainOrTls::Plain(io) => Box::new(Rewound::new(received, io)),
             PlainOrTls::Tls(io) => Box::new(Rewound::new(received, io)),
         };
+        let mut ending = phase.clone();
         let connection = HttpConnection { stream, remote: ends.remote, local: ends.local, secure, phase };
-        match (protocol, &self.options.http2) {
-            (Protocol::Http2, Some(http2)) => http2.serve(connection).await,
-            (Protocol::Http2, None) => UnimplementedGrpc.serve(connection).await,
-            _ => Box::pin(serve_http1(connection, self.options.readiness.clone())).await,
-        }
+        let served = match (protocol, &self.options.http2) {
+            (Protocol::Http2, Some(http2)) => http2.serve(connection),
+            (Protocol::Http2, None) => UnimplementedGrpc.serve(connection),
+            _ => Box::pin(serve_http1(connection, self.options.readiness.clone())),
+        };
+        tokio::spawn(async move {
+            tokio::select! {
+                () = served => {}
+                () = reached(Phase::Ending, &mut ending) => {}
+            }
+        });
     }
 
     fn drive<IO>(&self, io: IO, received: Vec<u8>, ends: Ends, phase: watch::Receiver<Phase>)

@@ -10,7 +10,7 @@ use roxmq_remoting::Connection;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 /// What a broker gets for its answer, beyond the time that the request itself lets it wait.
@@ -158,7 +158,7 @@ fn timeout(request: &Command) -> Duration {
 /// Takes the first step here and now: requests of a client reach a broker in their order.
 fn start(work: impl Future<Output = ()> + Send + 'static) {
     let mut work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work);
-    if let Poll::Pending = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
         tokio::spawn(work);
     }
 }
