@@ -252,8 +252,12 @@ impl Broker {
     /// from then on is still answered. The listeners stop accepting before.
     pub async fn leave(self: &Arc<Self>) {
         let Some(mut tasks) = self.tasks.lock().take() else { return };
+        // Who never ran has told nobody: the name servers may know another broker by its address.
+        let has_run = !tasks.is_empty();
         tasks.shutdown().await;
-        self.unregister().await;
+        if has_run {
+            self.unregister().await;
+        }
         self.holds.finish_all(self);
         self.pop_waits.finish_all(self);
         self.lite.close();

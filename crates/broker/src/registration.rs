@@ -262,6 +262,15 @@ mod tests {
         assert_eq!(end.field("brokerAddr"), Some("192.0.2.7:10911"));
     }
 
+    /// A second server that found the ports taken took the first one off the name servers' lists.
+    #[tokio::test]
+    async fn who_never_ran_takes_nobody_off_the_lists() {
+        let (broker, mut told) = open();
+        broker.shutdown().await;
+        drop(broker);
+        assert_eq!(told.0.recv().await, None);
+    }
+
     #[tokio::test]
     async fn a_registration_has_the_fields_of_javas() {
         let (broker, mut told) = open();
