@@ -16,6 +16,7 @@ use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
 use roxmq_protocol::body::attributes::Attributes;
 use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
+use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::json::JsonError;
 use std::future::Future;
@@ -105,19 +106,19 @@ pub struct TopicBroker {
     pub write_queues: i32,
 }
 
-/// The answer if the broker did what it was asked with a message that somebody has received. Clients know one code
-/// for all the reasons why it didn't.
+/// The answer if the broker did what it was asked with a message that somebody has received. A receipt that isn't good
+/// for a message (any more) never will be; for all other reasons why it didn't clients know one code, and try again.
 pub(crate) fn settled(answer: Command) -> Result<Command> {
-    success(answer).map_err(|refusal| Refusal { code: Code::InternalServerError, ..refusal })
+    let code = match answer.code {
+        response::NO_MESSAGE => Code::InvalidReceiptHandle,
+        _ => Code::InternalServerError,
+    };
+    success(answer).map_err(|refusal| Refusal { code, ..refusal })
 }
 
 /// The answer if the broker did what it was asked.
 pub(crate) fn success(answer: Command) -> Result<Command> {
-    if answer.code == roxmq_protocol::code::response::SUCCESS {
-        Ok(answer)
-    } else {
-        Err(Refusal::from_broker(&answer))
-    }
+    if answer.code == response::SUCCESS { Ok(answer) } else { Err(Refusal::from_broker(&answer)) }
 }
 
 /// The refusal if an answer's body isn't what it should be.

@@ -47,6 +47,10 @@ impl Clients {
         Clients { connection, socket, address }
     }
 
+    pub fn is_closed(&self) -> bool {
+        self.connection.is_closed()
+    }
+
     /// Closes the connection without a word.
     pub fn cut(&self) {
         self.socket.shutdown(std::net::Shutdown::Both).unwrap();

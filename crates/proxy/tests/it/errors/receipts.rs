@@ -39,9 +39,10 @@ async fn of_all_kinds() {
     let short = format!("0 {FUTURE_MS} 1000 1 0 broker-a 0 0");
     check(client, "of eight fields", bury("T", "G", &short), invalid, &[]).await;
 
-    // The broker knows nothing of such a message.
+    // The broker knows nothing of such a message. Unlike the Java server, whose clients try again for ever.
     let unknown = format!("0 {FUTURE_MS} 1000 1 0 broker-a 0 4711 0");
-    check(client, "not there", ack("T", "G", &[&unknown]), Code::InternalServerError, &[]).await;
+    check(client, "not there", ack("T", "G", &[&unknown]), invalid, &[]).await;
+    check(client, "not there", change("T", "G", &unknown), invalid, &[]).await;
     let no_queue = format!("0 {FUTURE_MS} 1000 1 0 broker-a 99 0 0");
     check(client, "no queue", ack("T", "G", &[&no_queue]), Code::InternalServerError, &[]).await;
     check(client, "no queue", change("T", "G", &no_queue), Code::InternalServerError, &[]).await;
@@ -85,5 +86,24 @@ async fn several_in_one_call() {
     let (ok, invalid) = (Code::Ok, Code::InvalidReceiptHandle);
     assert_eq!(entries, [(good.as_str(), ok), ("nonsense", invalid), (good.as_str(), ok)]);
     check(&mut client, "once more", ack("T", "G", &[&good]), Code::Ok, &[]).await;
+    node.stop().await;
+}
+
+/// Acknowledging after the time was changed had no effect and no error.
+#[tokio::test]
+async fn from_before_the_time_was_changed() {
+    let node = Node::start().await;
+    node.topic("T", "NORMAL").await;
+    let mut client = node.client("c").await;
+    client.receive(receive("T", "G")).await;
+    client.send(vec![message("T", "01AB", "x")]).await;
+    let waiting = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") };
+    let (_, messages) = client.receive(waiting).await;
+    let old = messages[0].system_properties.as_ref().unwrap().receipt_handle.clone().unwrap();
+    let request = client.request(change("T", "G", &old));
+    let changed = client.stub.change_invisible_duration(request).await.unwrap().into_inner();
+    assert_eq!(changed.status.unwrap().code(), Code::Ok);
+    check(&mut client, "the old one", ack("T", "G", &[&old]), Code::InvalidReceiptHandle, &[]).await;
+    check(&mut client, "the new one", ack("T", "G", &[&changed.receipt_handle]), Code::Ok, &[]).await;
     node.stop().await;
 }
