@@ -15,7 +15,7 @@ cargo build --release --locked -p roxmq
 export ROXMQ="$PWD/target/release/roxmq" JUDGE_DIR
 
 failed=0
-for part in clients restarts mqadmin store_both_ways; do
+for part in clients restarts rust mqadmin store_both_ways; do
   printf '\n== interop: %s\n' "$part"
   "interop/$part.sh" || { echo "interop: $part failed"; failed=1; }
 done
