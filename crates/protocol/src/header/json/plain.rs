@@ -4,10 +4,11 @@
 //! A send's header has twenty members, and each costs about a hundredth of what the message does.
 
 use super::super::{FIELDS_MAX, Header};
+use super::scanner;
 use crate::ext::ExtFields;
 use crate::language::Language;
 use crate::scan::find_either;
-use crate::text::{Text, unescape};
+use crate::text::Text;
 
 /// What was read from the front of a text, and the text behind it.
 type Read<'a, T> = Option<(T, &'a [u8])>;
@@ -70,25 +71,12 @@ fn key(text: &[u8]) -> Read<'_, &[u8]> {
 
 #[inline(always)]
 fn string(text: &[u8]) -> Read<'_, Text<'_>> {
-    let [b'"', text @ ..] = text else {
+    let [b'"', rest @ ..] = text else {
         return None;
     };
-    match text.split_at_checked(mark(text)?)? {
+    match rest.split_at_checked(mark(rest)?)? {
         (value, [b'"', rest @ ..]) => Some((Text::unescaped(value), rest)),
-        _ => escaped_string(text),
-    }
-}
-
-/// The string that starts here, behind its quote.
-fn escaped_string(text: &[u8]) -> Read<'_, Text<'_>> {
-    let mut rest = text;
-    loop {
-        rest = &rest[mark(rest)?..];
-        if let [b'"', behind @ ..] = rest {
-            return Some((Text::escaped(&text[..text.len() - rest.len()]), behind));
-        }
-        let (_, bytes) = unescape(rest)?;
-        rest = &rest[bytes..];
+        _ => scanner::string(text).ok(),
     }
 }
 

@@ -78,7 +78,7 @@ fn bare(text: &[u8]) -> Read<'_, Value<'_>> {
     }
 }
 
-fn string(text: &[u8]) -> Read<'_, Text<'_>> {
+pub(super) fn string(text: &[u8]) -> Read<'_, Text<'_>> {
     let start = expect(b'"', text, "a string should start here")?;
     let mut rest = start;
     loop {
