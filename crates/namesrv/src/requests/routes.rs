@@ -8,7 +8,6 @@ use roxmq_protocol::body::cluster_info::{BrokerMemberGroup, BrokerMemberGroupAns
 use roxmq_protocol::body::route::BrokerData;
 use roxmq_protocol::json::{Form, ToJson};
 use roxmq_protocol::request::namesrv::{GetRoute, MemberGroup};
-use roxmq_protocol::version;
 
 pub fn route(server: &Namesrv, ask: &Ask<'_, '_>) -> Answer {
     let config = server.config();
@@ -24,8 +23,7 @@ pub fn route(server: &Namesrv, ask: &Ask<'_, '_>) -> Answer {
     if config.order_message_enable {
         route.order_topic_conf = server.kv().get(ORDER_TOPIC_CONFIG, topic);
     }
-    let is_new = ask.frame.header.version >= version::V4_9_4 || wanted.accept_standard_json_only;
-    let mut form = if is_new { Form::Standard } else { Form::Compact };
+    let mut form = wanted.form(ask.frame.header.version);
     let zone = wanted.zone_name.as_deref().filter(|zone| wanted.zone_mode && !zone.trim().is_empty());
     if let Some(zone) = zone {
         keep_zone(&mut route, zone);

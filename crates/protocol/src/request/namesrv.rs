@@ -1,6 +1,8 @@
 //! What a name server is asked: codes 100 to 105, 216, 217, 219, 224, 322, 901, 904.
 
 use super::{ExtFields, FieldError};
+use crate::json::Form;
+use crate::version;
 use std::borrow::Cow;
 
 /// The field of a request that asks for the brokers of one zone only.
@@ -92,6 +94,12 @@ impl<'a> GetRoute<'a> {
             zone_mode: ext.bool(ZONE_MODE).unwrap_or(false),
             zone_name: ext.str(ZONE_NAME),
         }
+    }
+
+    /// What a client of this version reads.
+    pub fn form(&self, client_version: i32) -> Form {
+        let is_new = client_version >= version::V4_9_4 || self.accept_standard_json_only;
+        if is_new { Form::Standard } else { Form::Compact }
     }
 }
 

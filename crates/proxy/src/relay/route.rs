@@ -6,19 +6,19 @@ use crate::schema::Code;
 use roxmq_protocol::body::route::TopicRouteData;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
-use roxmq_protocol::json::{Form, ToJson};
-use roxmq_protocol::version;
+use roxmq_protocol::json::ToJson;
+use roxmq_protocol::request::namesrv::GetRoute;
 use std::collections::BTreeMap;
 
 const MASTER_ID: i64 = 0;
 
 pub async fn answer(invoker: &NetworkInvoker, here: &str, request: &Command) -> Result<Command> {
-    let topic = request.field("topic").filter(|topic| !topic.is_empty());
+    let fields = request.ext_fields();
+    let wanted = GetRoute::decode(&fields);
+    let topic = wanted.topic.as_deref().filter(|topic| !topic.is_empty());
     let topic = topic.ok_or_else(|| Refusal::new(Code::BadRequest, "the request has no field topic"))?;
     let route = proxied(invoker.route(topic).await?, here);
-    let is_standard = request.field("acceptStandardJsonOnly").is_some_and(|flag| flag == "true");
-    let form = if request.version >= version::V4_9_4 || is_standard { Form::Standard } else { Form::Compact };
-    Ok(Command::response(response::SUCCESS).body(route.to_json_in(form)))
+    Ok(Command::response(response::SUCCESS).body(route.to_json_in(wanted.form(request.version))))
 }
 
 /// Slaves can't be asked through the proxy, and brokers without a master neither.
