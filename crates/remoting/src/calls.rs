@@ -4,8 +4,11 @@ use crate::connection::CallError;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
 
 /// How many calls may wait on one connection, as many as the Java client allows.
 pub(crate) const CALLS_MAX: usize = 65_535;
@@ -95,5 +98,17 @@ impl Calls {
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         self.calls.take(self.opaque);
+    }
+}
+
+/// An answer that comes in time.
+pub(crate) async fn in_time(
+    timeout: Duration,
+    answer: impl Future<Output = Result<Command, RecvError>>,
+) -> Result<Command, CallError> {
+    match tokio::time::timeout(timeout, answer).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(_)) => Err(CallError::Closed),
+        Err(_) => Err(CallError::Timeout(timeout)),
     }
 }

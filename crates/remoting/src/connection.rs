@@ -1,6 +1,6 @@
 //! One connection, as others see it: where it comes from, and a way to send to it.
 
-use crate::calls::{Call, Calls};
+use crate::calls::{Call, Calls, in_time};
 use crate::output::Output;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
@@ -202,11 +202,7 @@ impl Connection {
         let mut call = self.begin_call()?;
         request.opaque = call.opaque;
         self.enqueue(|queued| queued.push(&request, Encoding::Json));
-        match tokio::time::timeout(timeout, &mut call.answer).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) => Err(CallError::Closed),
-            Err(_) => Err(CallError::Timeout(timeout)),
-        }
+        in_time(timeout, &mut call.answer).await
     }
 
     /// A call whose request is sent by whoever begins it.

@@ -6,6 +6,7 @@
 //!
 //! Requests that are called within one [`burst`] are a burst for the service, too.
 
+use crate::calls::{Call, in_time};
 use crate::connection::{CallError, Connection, Ends, Stage};
 use crate::output::Output;
 use crate::service::Service;
@@ -103,42 +104,26 @@ impl<S: Service> LocalConnection<S> {
     }
 
     /// Sends a request and waits for its answer, which often is there when the service returns.
-    pub async fn call(
-        self: &Arc<Self>,
-        mut request: Command,
-        timeout: Duration,
-    ) -> Result<Command, CallError> {
-        let mut call = self.connection.begin_call()?;
-        request.opaque = call.opaque;
-        if self.serve(&request)? == Served::WithItsBurst {
-            polled_again().await;
-        }
+    pub async fn call(self: &Arc<Self>, request: Command, timeout: Duration) -> Result<Command, CallError> {
+        let mut call = self.begin(request).await?;
         match call.answer.try_recv() {
             Ok(answer) => return Ok(answer),
             Err(TryRecvError::Closed) => return Err(CallError::Closed),
             Err(TryRecvError::Empty) => {}
         }
-        match tokio::time::timeout(timeout, &mut call.answer).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) => Err(CallError::Closed),
-            Err(_) => Err(CallError::Timeout(timeout)),
-        }
+        in_time(timeout, &mut call.answer).await
     }
 
     /// As [`LocalConnection::call`], for a request that waits for something. Once `given_up` is done nobody wants that
     /// any more: the request is called off, and its answer, which comes soon then, says what it has taken by then.
     pub async fn call_until(
         self: &Arc<Self>,
-        mut request: Command,
+        request: Command,
         timeout: Duration,
         given_up: impl Future<Output = ()>,
     ) -> Result<Command, CallError> {
-        let mut call = self.connection.begin_call()?;
+        let mut call = self.begin(request).await?;
         let opaque = call.opaque;
-        request.opaque = opaque;
-        if self.serve(&request)? == Served::WithItsBurst {
-            polled_again().await;
-        }
         let answered = async {
             tokio::select! {
                 biased;
@@ -149,11 +134,16 @@ impl<S: Service> LocalConnection<S> {
             self.service.call_off(&self.connection, opaque);
             (&mut call.answer).await
         };
-        match tokio::time::timeout(timeout, answered).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) => Err(CallError::Closed),
-            Err(_) => Err(CallError::Timeout(timeout)),
+        in_time(timeout, answered).await
+    }
+
+    async fn begin(self: &Arc<Self>, mut request: Command) -> Result<Call<'_>, CallError> {
+        let call = self.connection.begin_call()?;
+        request.opaque = call.opaque;
+        if self.serve(&request)? == Served::WithItsBurst {
+            polled_again().await;
         }
+        Ok(call)
     }
 
     /// Sends a request that nobody answers.
