@@ -215,6 +215,11 @@ pub fn message(topic: &str, id: &str, body: &str) -> Message {
     }
 }
 
+/// The receipt of a message that was received.
+pub fn receipt(message: &Message) -> String {
+    message.system_properties.as_ref().unwrap().receipt_handle.clone().unwrap()
+}
+
 pub fn code(status: Option<&Status>) -> Code {
     status.unwrap().code()
 }

@@ -15,7 +15,7 @@ pub mod requests;
 mod sends;
 mod transactions;
 
-use crate::client::Peer;
+use crate::client::{Peer, receipt};
 use roxmq_proxy::schema::*;
 
 /// How a call ended.
@@ -170,4 +170,17 @@ pub async fn check(
     for piece in texts {
         assert!(text.contains(piece), "{what}: there is no {piece:?} in {text:?}");
     }
+}
+
+/// The receipt of a message that the group G received from the topic T.
+async fn received(client: &mut Peer) -> String {
+    client.receive(requests::receive("T", "G")).await;
+    check(client, "a message", requests::send("T"), Code::Ok, &[]).await;
+    let waiting = ReceiveMessageRequest {
+        long_polling_timeout: Some(requests::seconds(20)),
+        ..requests::receive("T", "G")
+    };
+    let (status, messages) = client.receive(waiting).await;
+    assert_eq!(status.code(), Code::Ok, "{status:?}");
+    receipt(&messages[0])
 }

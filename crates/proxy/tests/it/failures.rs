@@ -1,6 +1,6 @@
 //! Brokers and name servers that go and come back under a proxy.
 
-use crate::client::{Peer, code, message, resource};
+use crate::client::{Peer, code, message, receipt, resource};
 use crate::cluster::{Cluster, PATIENCE, TestNamesrv, TestProxy, until};
 use roxmq_proxy::schema::*;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ async fn ack(client: &mut Peer, message: &Message) -> Code {
     let system = message.system_properties.as_ref().unwrap();
     let entry = AckMessageEntry {
         message_id: system.message_id.clone(),
-        receipt_handle: system.receipt_handle.clone().unwrap(),
+        receipt_handle: receipt(message),
         ..AckMessageEntry::default()
     };
     let asked =
@@ -54,8 +54,7 @@ async fn drain(client: &mut Peer, broker: &str, count: usize) -> Vec<Message> {
 }
 
 fn broker_of(message: &Message) -> String {
-    let handle = message.system_properties.as_ref().unwrap().receipt_handle.clone().unwrap();
-    handle.split(' ').nth(5).unwrap().to_owned()
+    receipt(message).split(' ').nth(5).unwrap().to_owned()
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Messages that the server keeps out of the sight of others while a push consumer works on them.
 
-use crate::client::{Peer, code, message, resource};
+use crate::client::{Peer, code, message, receipt, resource};
 use crate::lives::consumer;
 use crate::node::Node;
 use prost_types::Duration;
@@ -46,10 +46,6 @@ async fn receive_one(client: &mut Peer) -> Message {
     }
 }
 
-fn handle(message: &Message) -> String {
-    message.system_properties.as_ref().unwrap().receipt_handle.clone().unwrap()
-}
-
 fn is_over(handle: &str) -> bool {
     let number = |at| handle.split(' ').nth(at).unwrap().parse::<u128>().unwrap();
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() > number(1) + number(2)
@@ -77,7 +73,7 @@ async fn start() -> (Node, Peer, Peer) {
 async fn a_message_stays_away_from_others_until_it_is_acknowledged() {
     let (node, mut worker, mut other) = start().await;
     worker.send(vec![message("T", "01AB", "slow")]).await;
-    let handle = handle(&receive_one(&mut worker).await);
+    let handle = receipt(&receive_one(&mut worker).await);
     // Others wait for it in vain until long after its first time is up.
     while !is_over(&handle) {
         let (status, messages) = other.receive(receive(false, 500)).await;
@@ -98,7 +94,7 @@ async fn a_client_that_leaves_leaves_its_messages_to_others() {
     worker.send(vec![message("T", "01AB", "slow")]).await;
     let first = receive_one(&mut worker).await;
     // Renewed by now, it would be away for a minute.
-    while !is_over(&handle(&first)) {
+    while !is_over(&receipt(&first)) {
         let (_, messages) = other.receive(receive(false, 500)).await;
         assert!(messages.is_empty());
     }
@@ -118,7 +114,7 @@ async fn a_changed_message_is_not_renewed() {
     let change = ChangeInvisibleDurationRequest {
         group: Some(resource("G")),
         topic: Some(resource("T")),
-        receipt_handle: handle(&first),
+        receipt_handle: receipt(&first),
         invisible_duration: Some(Duration { seconds: 1, nanos: 0 }),
         ..ChangeInvisibleDurationRequest::default()
     };

@@ -1,7 +1,7 @@
 //! What brokers refuse, and what they don't answer.
 
 use super::requests::*;
-use super::{Call, check};
+use super::{Call, check, received};
 use crate::client::Peer;
 use crate::node::Node;
 use roxmq_protocol::code::{request, response};
@@ -36,7 +36,7 @@ async fn sends_not_as_safe_as_wanted() {
 async fn refusals() {
     let (node, mut client) = start().await;
     // A good one, so that the refusal is the broker's.
-    let message = receipts(&node, &mut client).await;
+    let message = received(&mut client).await;
     let calls = || -> Vec<(&'static str, i32, Call)> {
         vec![
             ("SendMessage", request::SEND_MESSAGE_V2, send("T").into()),
@@ -81,19 +81,10 @@ async fn refusals() {
     node.stop().await;
 }
 
-async fn receipts(node: &Node, client: &mut Peer) -> String {
-    client.receive(receive("T", "G")).await;
-    check(client, "a message", send("T"), Code::Ok, &[]).await;
-    let waiting = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") };
-    let (status, messages) = client.receive(waiting).await;
-    assert_eq!(status.code(), Code::Ok, "{status:?} of {}", node.address());
-    messages[0].system_properties.as_ref().and_then(|system| system.receipt_handle.clone()).expect("a handle")
-}
-
 #[tokio::test]
 async fn silence() {
     let (node, mut client) = start().await;
-    let handle = receipts(&node, &mut client).await;
+    let handle = received(&mut client).await;
     let silent = [
         request::SEND_MESSAGE_V2,
         request::POP_MESSAGE,

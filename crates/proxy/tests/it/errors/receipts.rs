@@ -1,8 +1,7 @@
 //! Receipt handles that are good for nothing.
 
-use super::check;
 use super::requests::*;
-use crate::client::message;
+use super::{check, received};
 use crate::node::Node;
 use roxmq_proxy::schema::*;
 
@@ -67,13 +66,7 @@ async fn several_in_one_call() {
     let node = Node::start().await;
     node.topic("T", "NORMAL").await;
     let mut client = node.client("c").await;
-    client.receive(receive("T", "G")).await;
-    client.send(vec![message("T", "01AB", "x")]).await;
-    let waiting = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") };
-    let (status, messages) = client.receive(waiting).await;
-    assert_eq!(status.code(), Code::Ok, "{status:?}");
-    let system = messages[0].system_properties.as_ref().expect("it has some");
-    let good = system.receipt_handle.clone().expect("a received message has a handle");
+    let good = received(&mut client).await;
 
     let request = client.request(ack("T", "G", &[&good, "nonsense", &good]));
     let answer = client.stub.ack_message(request).await.unwrap().into_inner();
@@ -95,11 +88,7 @@ async fn from_before_the_time_was_changed() {
     let node = Node::start().await;
     node.topic("T", "NORMAL").await;
     let mut client = node.client("c").await;
-    client.receive(receive("T", "G")).await;
-    client.send(vec![message("T", "01AB", "x")]).await;
-    let waiting = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") };
-    let (_, messages) = client.receive(waiting).await;
-    let old = messages[0].system_properties.as_ref().unwrap().receipt_handle.clone().unwrap();
+    let old = received(&mut client).await;
     let request = client.request(change("T", "G", &old));
     let changed = client.stub.change_invisible_duration(request).await.unwrap().into_inner();
     assert_eq!(changed.status.unwrap().code(), Code::Ok);
