@@ -144,6 +144,15 @@ impl Tally {
     }
 }
 
+pub fn print_json(report: &impl Serialize) {
+    println!("{}", serde_json::to_string_pretty(report).expect("numbers and texts serialise"));
+}
+
+/// A line of a report for people.
+pub fn row(name: &str, value: String) {
+    println!("{name:<22} {value}");
+}
+
 impl Report {
     pub fn failed(&self) -> bool {
         self.errors > 0 || self.messages == 0
@@ -151,10 +160,8 @@ impl Report {
 
     pub fn print(&self) {
         if self.json {
-            println!("{}", serde_json::to_string_pretty(self).expect("numbers and texts serialise"));
-            return;
+            return print_json(self);
         }
-        let row = |name: &str, value: String| println!("{name:<22} {value}");
         row("workload", self.workload.to_owned());
         row("messages", format!("{} in {:.2} s", self.messages, self.seconds));
         row(

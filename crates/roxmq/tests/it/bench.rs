@@ -1,5 +1,6 @@
 //! `roxmq bench` against a server of its own, and against none.
 
+use crate::client::{Peer, create_topic};
 use crate::process::{Process, run};
 use crate::start::dev_port;
 use serde_json::Value;
@@ -11,7 +12,8 @@ fn every_workload_measures_a_server() {
     let temporary = TempDir::new().unwrap();
     let process = Process::spawn_in(temporary.path(), &["dev"]);
     let (process, ready) = process.wait_for_line("ready").unwrap();
-    let address = format!("127.0.0.1:{}", dev_port(&ready));
+    let port = dev_port(&ready);
+    let address = format!("127.0.0.1:{port}");
     let bench = |workload: &str, more: &[&str]| -> Value {
         let common = ["bench", workload, "--addr", &address, "--seconds", "1", "--json"];
         let ended = run(&[&common, more].concat());
@@ -34,7 +36,9 @@ fn every_workload_measures_a_server() {
     measure("produce", &["--grpc", "--size", "200", "--window", "4"]);
     measure("produce", &["--grpc", "--rate", "500", "--batch", "2"]);
     measure("consume", &["--grpc", "--fill", "2000"]);
-    let waiting = bench("idle", &["--connections", "20"]);
+    // A new group gets the last messages of a topic.
+    assert_eq!(Peer::connect(port).unwrap().call(create_topic("BenchIdle")).code, 0);
+    let waiting = bench("idle", &["--connections", "20", "--topic", "BenchIdle"]);
     assert_eq!(waiting["connections"], 20, "{waiting:#}");
     assert_eq!(waiting["waiting"]["pid"], process.pid(), "{waiting:#}");
     assert!(process.terminate().status.success());

@@ -2,6 +2,7 @@
 
 use super::client::{Client, consumer, messages, receive_request};
 use crate::bench::Target;
+use crate::bench::report::{print_json, row};
 use crate::bench::server_cost::{Cost, ServerCost};
 use anyhow::{Context, ensure};
 use clap::Args;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 #[derive(Clone, Debug, Args)]
 pub struct Arguments {
@@ -55,13 +56,15 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<Report> {
     let target = &arguments.target;
     let no_server = "the server's process isn't to be seen; give --pid";
     let opening = ServerCost::start(target.addr(true), target.pid).context(no_server)?;
-    let clients = open_all(arguments).await?;
+    let mut clients = open_all(arguments).await?;
     tokio::time::sleep(SETTLE_TIME).await;
     let opened = opening.finish().context(no_server)?;
     let waiting = ServerCost::start(target.addr(true), target.pid).context(no_server)?;
     tokio::time::sleep(Duration::from_secs(target.seconds)).await;
     let waiting = waiting.finish().context(no_server)?;
-    ensure!(clients.len() == arguments.connections as usize, "a client was lost");
+    if let Some(ended) = clients.try_join_next() {
+        return Err(lost(ended));
+    }
     Ok(Report {
         workload: "idle over gRPC",
         connections: arguments.connections,
@@ -95,20 +98,23 @@ async fn open_all(arguments: &Arguments) -> anyhow::Result<JoinSet<anyhow::Resul
     drop(opened);
     tokio::select! {
         _ = all_opened.recv() => Ok(clients),
-        Some(failed) = clients.join_next() => Err(match failed {
-            Ok(Err(error)) => error.context("a client"),
-            _ => anyhow::anyhow!("a client ended"),
-        }),
+        Some(ended) = clients.join_next() => Err(lost(ended)),
+    }
+}
+
+/// Why a client doesn't wait any more.
+fn lost(ended: Result<anyhow::Result<()>, JoinError>) -> anyhow::Error {
+    match ended {
+        Ok(Err(error)) => error.context("a client"),
+        _ => anyhow::anyhow!("a client ended"),
     }
 }
 
 impl Report {
     pub fn print(&self) {
         if self.json {
-            println!("{}", serde_json::to_string_pretty(self).expect("numbers and texts serialise"));
-            return;
+            return print_json(self);
         }
-        let row = |name: &str, value: String| println!("{name:<22} {value}");
         row("workload", self.workload.to_owned());
         row("connections", format!("{}, each with telemetry and a receive open", self.connections));
         let (waiting, each) = (&self.waiting, self.growth_kib_per_connection);
