@@ -62,7 +62,7 @@ impl CommitLog {
         let writer = Writer::open(&segments, &flusher, end)?;
         let fill = options.flush == FlushMode::Sync;
         Ok(CommitLog {
-            marks: Watermarks::new(end, confirmed),
+            marks: Watermarks::new(end, confirmed, options.flush),
             tail: Tail::new(options.tail_bytes_max),
             blocks: Blocks::default(),
             ahead: Ahead::new(options.allocate_ahead_bytes, segments.file_bytes(), fill, end),
@@ -92,10 +92,8 @@ impl CommitLog {
     /// Makes everything before `target` durable, and lets go of who waited for it.
     pub fn sync(&self, target: i64) -> io::Result<()> {
         let result = self.flusher.sync(&self.marks, target);
-        match &result {
-            Ok(()) if self.mode == FlushMode::Sync => self.marks.advance_confirmed(self.marks.flushed()),
-            Ok(()) => {}
-            Err(error) => self.waiters.fail_all(&error.to_string()),
+        if let Err(error) = &result {
+            self.waiters.fail_all(&error.to_string());
         }
         self.waiters.release(self.marks.flushed());
         result
@@ -191,11 +189,7 @@ impl Appending<'_> {
     /// To be called when the records are in their queues: readers may see them, with synchronous flush once the
     /// disk has them.
     pub fn publish(&self) {
-        let log = self.log;
-        log.marks.advance_appended(self.writer.position());
-        if log.mode == FlushMode::Async {
-            log.marks.advance_confirmed(self.writer.position());
-        }
+        self.log.marks.advance_appended(self.writer.position());
     }
 
     /// Makes all of the log durable with the lock held. Those who wait for it are let go by the next [`CommitLog::sync`].
