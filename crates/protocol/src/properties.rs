@@ -186,10 +186,15 @@ pub fn push_number(out: &mut Vec<u8>, name: &str, value: i64) {
     out.push(VALUE_END);
 }
 
+/// Appends one property to properties that are kept as a text.
+pub fn push_to_text(out: &mut String, name: &str, value: &str) {
+    out.extend([name, "\u{1}", value, "\u{2}"]);
+}
+
 /// Ends the last item if its separator is missing, so that more can follow.
-pub fn close(out: &mut Vec<u8>) {
-    if out.last().is_some_and(|byte| *byte != VALUE_END) {
-        out.push(VALUE_END);
+pub fn close(out: &mut String) {
+    if out.as_bytes().last().is_some_and(|byte| *byte != VALUE_END) {
+        out.push(char::from(VALUE_END));
     }
 }
 

@@ -45,26 +45,23 @@ impl<'a> Text<'a> {
         if !self.escaped {
             return utf8(self.bytes);
         }
-        let mut out = Vec::with_capacity(self.bytes.len());
+        let mut out = String::with_capacity(self.bytes.len());
         self.append_to(&mut out);
-        Cow::Owned(String::from_utf8(out).expect("it was put together from whole characters"))
+        Cow::Owned(out)
     }
 
     /// Appends the decoded text.
-    pub fn append_to(self, out: &mut Vec<u8>) {
+    pub fn append_to(self, out: &mut String) {
         let mut rest = self.bytes;
         while self.escaped
             && let Some(at) = find_either(rest, b'\\', b'\\')
         {
-            out.extend_from_slice(utf8(&rest[..at]).as_bytes());
+            out.push_str(&utf8(&rest[..at]));
             let (character, length) = unescape(&rest[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 1));
-            match u8::try_from(character) {
-                Ok(byte) if byte.is_ascii() => out.push(byte),
-                _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
+            out.push(character);
             rest = &rest[at + length..];
         }
-        out.extend_from_slice(utf8(rest).as_bytes());
+        out.push_str(&utf8(rest));
     }
 
     pub fn is(self, other: &str) -> bool {

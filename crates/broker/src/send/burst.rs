@@ -46,16 +46,17 @@ pub(super) struct Settings {
     pub(super) config: Arc<BrokerConfig>,
     pub(super) sender: Sender,
     /// What is added to every message's properties, encoded.
-    pub(super) marks: Vec<u8>,
+    pub(super) marks: String,
 }
 
 impl Settings {
     pub(super) fn of(broker: &Broker, config: Arc<BrokerConfig>) -> Self {
         let sender = Sender::of(broker, &config);
-        let mut marks = Vec::new();
-        properties::push(&mut marks, name::MSG_REGION, &config.region_id);
-        properties::push(&mut marks, name::TRACE_SWITCH, if config.trace_on { "true" } else { "false" });
-        properties::push(&mut marks, name::CLUSTER, &config.broker_cluster_name);
+        let mut marks = String::new();
+        let trace = if config.trace_on { "true" } else { "false" };
+        properties::push_to_text(&mut marks, name::MSG_REGION, &config.region_id);
+        properties::push_to_text(&mut marks, name::TRACE_SWITCH, trace);
+        properties::push_to_text(&mut marks, name::CLUSTER, &config.broker_cluster_name);
         Settings { config, sender, marks }
     }
 }

@@ -25,7 +25,7 @@ const BROKERS_OWN: [&str; 6] = [
 /// The properties of one message on its way into the store. Kept for the next message's.
 #[derive(Debug, Default)]
 pub(super) struct MessageProperties {
-    encoded: Vec<u8>,
+    encoded: String,
     spare: Vec<u8>,
     found: Found,
     /// How many bytes the broker has added and can't do without.
@@ -68,24 +68,27 @@ impl MessageProperties {
         properties::close(&mut self.encoded);
         self.found = scan(&self.encoded);
         if self.found.brokers_own {
-            self.leave_out(&BROKERS_OWN);
+            self.rewrite(|old, new| Properties::new(old).copy_without(new, &BROKERS_OWN));
         }
         rules::check_properties(self.encoded.len(), 0)
     }
 
-    fn leave_out(&mut self, names: &[&str]) {
-        self.spare.clear();
-        Properties::new(&self.encoded).copy_without(&mut self.spare, names);
-        std::mem::swap(&mut self.encoded, &mut self.spare);
+    /// Encodes the properties anew. What is written consists of their items and other texts.
+    fn rewrite(&mut self, write: impl FnOnce(&[u8], &mut Vec<u8>)) {
+        let mut encoded = std::mem::take(&mut self.spare);
+        encoded.clear();
+        write(self.encoded.as_bytes(), &mut encoded);
+        let encoded = String::from_utf8(encoded).expect("items of a text are texts");
+        self.spare = std::mem::replace(&mut self.encoded, encoded).into_bytes();
         self.found = scan(&self.encoded);
     }
 
     fn value(&self, range: &Option<Range<usize>>) -> Option<&str> {
-        std::str::from_utf8(&self.encoded[range.clone()?]).ok()
+        self.encoded.get(range.clone()?)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        Properties::new(&self.encoded).get(name)
+        Properties::new(self.encoded()).get(name)
     }
 
     pub(super) fn tags(&self) -> Option<&str> {
@@ -179,18 +182,16 @@ impl MessageProperties {
 
     /// Sets properties, or removes them for `None`.
     pub(super) fn set(&mut self, changes: &[(&str, Option<&str>)]) -> Result<(), Refusal> {
-        self.spare.clear();
-        properties::rewrite(&self.encoded, &mut self.spare, changes);
-        self.added = (self.added + self.spare.len()).saturating_sub(self.encoded.len());
-        std::mem::swap(&mut self.encoded, &mut self.spare);
-        self.found = scan(&self.encoded);
+        let before = self.encoded.len();
+        self.rewrite(|old, new| properties::rewrite(old, new, changes));
+        self.added = (self.added + self.encoded.len()).saturating_sub(before);
         rules::check_properties(self.encoded.len(), self.added)
     }
 
     /// Adds a property that isn't there.
     pub(super) fn add_uniq_key(&mut self, value: &str) -> Result<(), Refusal> {
         let before = self.encoded.len();
-        properties::push(&mut self.encoded, name::UNIQ_KEY, value);
+        properties::push_to_text(&mut self.encoded, name::UNIQ_KEY, value);
         let end = self.encoded.len();
         self.added += end - before;
         self.found.uniq_key = Some(before + name::UNIQ_KEY.len() + 1..end - 1);
@@ -198,21 +199,21 @@ impl MessageProperties {
     }
 
     /// Adds what tells where the message came through, unless the sender has left no room for it.
-    pub(super) fn add_marks(&mut self, marks: &[u8]) {
+    pub(super) fn add_marks(&mut self, marks: &str) {
         if self.encoded.len() + marks.len() <= PROPERTIES_BYTES_MAX {
-            self.encoded.extend_from_slice(marks);
+            self.encoded.push_str(marks);
         }
     }
 
     pub(super) fn encoded(&self) -> &[u8] {
-        &self.encoded
+        self.encoded.as_bytes()
     }
 }
 
-fn scan(encoded: &[u8]) -> Found {
+fn scan(encoded: &str) -> Found {
     let mut found = Found::default();
     let start = encoded.as_ptr() as usize;
-    for (item, value) in Properties::new(encoded).items() {
+    for (item, value) in Properties::new(encoded.as_bytes()).items() {
         let at = value.as_ptr() as usize - start;
         let range = at..at + value.len();
         match item {
@@ -305,7 +306,7 @@ mod tests {
     fn the_last_separator_may_be_missing() {
         let mut properties = loaded("a\u{1}b\u{2}TAGS\u{1}t");
         properties.add_uniq_key("U").expect("there is room");
-        properties.add_marks(b"CLUSTER\x01c\x02");
+        properties.add_marks("CLUSTER\u{1}c\u{2}");
         assert_eq!(properties.encoded(), b"a\x01b\x02TAGS\x01t\x02UNIQ_KEY\x01U\x02CLUSTER\x01c\x02");
         assert_eq!((properties.tags(), properties.uniq_key()), (Some("t"), Some("U")));
     }
@@ -343,7 +344,7 @@ mod tests {
                 assert!(refusal.remark.contains(&length.to_string()), "{refusal}");
                 continue;
             }
-            properties.add_marks(b"CLUSTER\x01c\x02");
+            properties.add_marks("CLUSTER\u{1}c\u{2}");
             assert_eq!(properties.encoded(), sent.as_bytes());
             assert!(properties.add_uniq_key("7F").is_err());
         }

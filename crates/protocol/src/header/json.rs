@@ -114,24 +114,7 @@ pub fn encode(command: &Command, out: &mut Vec<u8>) {
 
 /// Appends a number in decimal.
 pub fn push_number(value: i64, out: &mut Vec<u8>) {
-    if let 0..=9 = value {
-        return out.push(b'0' + value as u8);
-    }
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Appends a string with its quotes, escaping what JSON demands.

@@ -10,6 +10,9 @@ use crate::language::Language;
 use crate::scan::find_either;
 use crate::text::Text;
 
+/// No 32-bit number that is written without zeros before it has more.
+const DIGITS_MAX: usize = 10;
+
 /// What was read from the front of a text, and the text behind it.
 type Read<'a, T> = Option<(T, &'a [u8])>;
 
@@ -60,6 +63,12 @@ fn fields<'a>(text: &'a [u8], ext: &mut ExtFields<'a>) -> Option<&'a [u8]> {
 /// `"name":`
 #[inline(always)]
 fn key(text: &[u8]) -> Read<'_, &[u8]> {
+    // The fields of a send are single letters.
+    if let [b'"', letter, b'"', b':', rest @ ..] = text
+        && letter.is_ascii_alphabetic()
+    {
+        return Some((std::slice::from_ref(letter), rest));
+    }
     let [b'"', text @ ..] = text else {
         return None;
     };
@@ -74,8 +83,9 @@ fn string(text: &[u8]) -> Read<'_, Text<'_>> {
     let [b'"', rest @ ..] = text else {
         return None;
     };
-    match rest.split_at_checked(mark(rest)?)? {
-        (value, [b'"', rest @ ..]) => Some((Text::unescaped(value), rest)),
+    let at = mark(rest)?;
+    match rest.get(at..)? {
+        [b'"', behind @ ..] => Some((Text::unescaped(&rest[..at]), behind)),
         _ => scanner::string(text).ok(),
     }
 }
@@ -88,8 +98,18 @@ fn mark(text: &[u8]) -> Option<usize> {
 
 #[inline(always)]
 fn number<'a>(text: &'a [u8], number: &mut i32) -> Option<&'a [u8]> {
-    let length = text.iter().position(|byte| *byte != b'-' && !byte.is_ascii_digit())?;
-    let (digits, rest) = text.split_at_checked(length)?;
-    *number = Text::unescaped(digits).integer()?.try_into().ok()?;
-    Some(rest)
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let mut magnitude = 0i64;
+    for (at, byte) in digits.iter().enumerate().take(DIGITS_MAX + 1) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            *number = i32::try_from(if negative { -magnitude } else { magnitude }).ok()?;
+            return (at > 0).then(|| &digits[at..]);
+        }
+        magnitude = magnitude * 10 + i64::from(digit);
+    }
+    None
 }
