@@ -41,6 +41,7 @@ pub mod session;
 pub mod state;
 pub mod stats;
 mod table_version;
+mod thread;
 mod timers;
 pub mod topics;
 pub mod transactions;

@@ -45,6 +45,7 @@ use crate::Broker;
 use crate::alarm::Alarm;
 use crate::refusal::Refusal;
 use crate::replaced_file::ReplacedFile;
+use crate::thread::Thread;
 use engine::Engine;
 use metrics::Metrics;
 use parking_lot::Mutex;
@@ -55,7 +56,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::thread::JoinHandle;
 
 /// The queue of the timer topic.
 pub(crate) const QUEUE: QueueId = QueueId(0);
@@ -64,7 +64,7 @@ const NEVER: i64 = i64::MAX;
 
 pub(crate) struct Timers {
     alarm: Alarm,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Thread,
     /// None while timer messages are switched off (`timerWheelEnable`).
     files: Mutex<Option<TimerFiles>>,
     /// Held while a recall is checked and stored, and while the engine looks at clock and queue, so that a recall either
@@ -86,20 +86,13 @@ impl Timers {
             return Ok(());
         }
         let broker = Arc::clone(broker);
-        let life = move || Engine::new(&broker).run();
-        *self.thread.lock() = Some(std::thread::Builder::new().name("roxmq-timers".to_owned()).spawn(life)?);
-        Ok(())
+        self.thread.start("roxmq-timers", move || Engine::new(&broker).run())
     }
 
     /// Returns when nothing is being delivered any more and the files are written.
     pub(crate) fn stop(&self) {
         self.alarm.stop();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread that delivers timer messages had panicked");
-        }
+        self.thread.join();
     }
 
     /// A timer message was stored. Wakes the thread if it sleeps; else it looks by itself before it does.

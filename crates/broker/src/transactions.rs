@@ -47,14 +47,13 @@ use crate::Broker;
 use crate::alarm::Alarm;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
-use parking_lot::Mutex;
+use crate::thread::Thread;
 use pending::{Appending, PendingTable};
 use roxmq_protocol::code::response;
 use roxmq_protocol::names;
 use roxmq_store::{Millis, Store, Stored};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::thread::JoinHandle;
 
 /// Half messages that may be pending at once; about 80 bytes of memory each. Beyond, new ones are refused until some
 /// are decided.
@@ -66,7 +65,7 @@ pub(crate) struct Transactions {
     alarm: Alarm,
     /// Spreads the checks over the connections of a producer group.
     turn: AtomicUsize,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Thread,
 }
 
 /// A half message of a burst that is about to be stored.
@@ -81,21 +80,13 @@ impl Transactions {
     /// Starts the thread that asks producers about what they left undecided.
     pub(crate) fn start(&self, broker: &Arc<Broker>) -> std::io::Result<()> {
         let broker = Arc::clone(broker);
-        let work = move || check::run(&broker);
-        let thread = std::thread::Builder::new().name("roxmq-tx-check".to_owned()).spawn(work)?;
-        *self.thread.lock() = Some(thread);
-        Ok(())
+        self.thread.start("roxmq-tx-check", move || check::run(&broker))
     }
 
     /// Returns when nothing is being checked any more.
     pub(crate) fn stop(&self) {
         self.alarm.stop();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread that checks transactions had panicked");
-        }
+        self.thread.join();
     }
 
     /// Refuses a half message for which there is no room. Those of bursts under way aren't counted yet.

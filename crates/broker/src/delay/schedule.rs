@@ -7,14 +7,13 @@ use super::redelivery::{self, Undeliverable};
 use crate::Broker;
 use crate::alarm::Alarm;
 use crate::lmq;
+use crate::thread::Thread;
 use crate::topics::Topic;
-use parking_lot::Mutex;
 use roxmq_protocol::names;
 use roxmq_protocol::record::Record;
 use roxmq_store::{AppendBatch, AppendError, ConsumeQueue, Millis, QueueEntry, QueueId, QueueOffset};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 
 /// How many entries of a level are delivered with one append.
 const BATCH_MAX: usize = 64;
@@ -26,7 +25,7 @@ const RETRY_MS: i64 = 1_000;
 #[derive(Default)]
 pub(crate) struct Schedule {
     alarm: Alarm,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Thread,
 }
 
 /// A level's queue and how far it is delivered.
@@ -42,20 +41,13 @@ struct Level {
 impl Schedule {
     pub(crate) fn start(&self, broker: &Arc<Broker>) -> std::io::Result<()> {
         let broker = Arc::clone(broker);
-        let work = move || run(&broker);
-        *self.thread.lock() = Some(std::thread::Builder::new().name("roxmq-delay".to_owned()).spawn(work)?);
-        Ok(())
+        self.thread.start("roxmq-delay", move || run(&broker))
     }
 
     /// Returns when nothing is being delivered any more.
     pub(crate) fn stop(&self) {
         self.alarm.stop();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread that delivers delayed messages had panicked");
-        }
+        self.thread.join();
     }
 
     /// A delayed message was stored. Wakes the thread if it would sleep too long for it.

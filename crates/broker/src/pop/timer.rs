@@ -7,12 +7,12 @@ use super::expiry;
 use super::handover;
 use super::queue::{NEVER, PopQueue, QueueState};
 use crate::Broker;
+use crate::thread::Thread;
 use parking_lot::{Condvar, Mutex};
 use roxmq_store::Millis;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The longest sleep; looking in vain once an hour costs nothing, and an overflow of the clock's types can't happen.
@@ -22,7 +22,7 @@ const SLEEP_MS_MAX: i64 = 3_600_000;
 pub(super) struct Timer {
     list: Mutex<List>,
     changed: Condvar,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Thread,
 }
 
 #[derive(Default)]
@@ -44,21 +44,14 @@ enum Due {
 impl Timer {
     pub(super) fn start(&self, broker: &Arc<Broker>) -> io::Result<()> {
         let broker = Arc::clone(broker);
-        let work = move || run(&broker);
-        *self.thread.lock() = Some(std::thread::Builder::new().name("roxmq-pop".to_owned()).spawn(work)?);
-        Ok(())
+        self.thread.start("roxmq-pop", move || run(&broker))
     }
 
     /// Returns when nothing is put anywhere any more.
     pub(super) fn stop(&self) {
         self.list.lock().stop = true;
         self.changed.notify_one();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread that brings popped messages back had panicked");
-        }
+        self.thread.join();
     }
 
     pub(super) fn is_stopping(&self) -> bool {

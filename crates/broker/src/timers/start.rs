@@ -7,6 +7,7 @@ use crate::alarm::Alarm;
 use crate::config::BrokerConfig;
 use crate::replaced_file::ReplacedFile;
 use crate::state::first_at_or_after;
+use crate::thread::Thread;
 use crate::topics::TopicTable;
 use parking_lot::Mutex;
 use roxmq_protocol::names;
@@ -38,7 +39,7 @@ impl Timers {
             ReplacedFile::new(Arc::clone(parts.files), root.join("config").join("timermetrics"));
         let mut timers = Timers {
             alarm: Alarm::default(),
-            thread: Mutex::new(None),
+            thread: Thread::default(),
             files: Mutex::new(None),
             recalls: Mutex::new(()),
             metrics: Metrics::default(),
