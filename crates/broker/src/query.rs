@@ -116,27 +116,9 @@ pub(crate) fn by_id(broker: &Broker, request: &Command) -> Result<Command, Refus
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roxmq_protocol::record::{RecordFields, encode};
-    use std::net::SocketAddr;
 
     fn record(topic: &str, properties: &str) -> Vec<u8> {
-        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
-        let fields = RecordFields {
-            topic,
-            queue_id: 0,
-            flag: 0,
-            sys_flag: 0,
-            born_timestamp: 0,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body: b"b",
-            properties: properties.as_bytes(),
-        };
-        let mut out = Vec::new();
-        encode(&mut out, &fields).expect("it fits");
-        out
+        roxmq_testkit::record(topic, b"b", properties.as_bytes())
     }
 
     #[test]

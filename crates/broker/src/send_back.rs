@@ -170,27 +170,9 @@ fn count(broker: &Broker, group: &str, record: &Record<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roxmq_protocol::record::{RecordFields, encode};
-    use std::net::SocketAddr;
 
     fn record(properties: &[u8]) -> Vec<u8> {
-        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
-        let fields = RecordFields {
-            topic: "T",
-            queue_id: 0,
-            flag: 0,
-            sys_flag: 0,
-            born_timestamp: 0,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body: b"b",
-            properties,
-        };
-        let mut out = Vec::new();
-        encode(&mut out, &fields).expect("it fits");
-        out
+        roxmq_testkit::record("T", b"b", properties)
     }
 
     /// A message whose properties were just allowed has to be retried all the same: what the broker had added by

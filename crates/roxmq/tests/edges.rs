@@ -10,7 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("namesrv", &["protocol", "remoting"]),
     ("broker", &["protocol", "remoting", "store"]),
     ("proxy", &["protocol", "remoting"]),
-    ("testkit", &["store"]),
+    ("testkit", &["protocol", "store"]),
     ("roxmq", &["broker", "namesrv", "protocol", "proxy", "remoting", "store"]),
 ];
 

@@ -30,6 +30,27 @@ pub struct NewMessage<'a> {
     pub key_hashes: &'a [u32],
 }
 
+impl<'a> NewMessage<'a> {
+    /// An empty message of the server's own, for a queue.
+    pub fn own(topic: &'a str, queue_id: QueueId, born: Millis, host: SocketAddr) -> Self {
+        NewMessage {
+            topic,
+            queue_id,
+            flag: 0,
+            sys_flag: 0,
+            born,
+            born_host: host,
+            store_host: host,
+            reconsume_times: 0,
+            prepared_transaction_offset: 0,
+            body: &[],
+            properties: &[],
+            tags_code: 0,
+            key_hashes: &[],
+        }
+    }
+}
+
 /// Where a message of a batch came to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {

@@ -86,19 +86,10 @@ impl<'a> Tombstone<'a> {
         // Nobody sent it.
         let host = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let message = NewMessage {
-            topic: STATE_TOPIC,
-            queue_id: QueueId(0),
-            flag: 0,
-            sys_flag: 0,
-            born: core.clock.now(),
-            born_host: host,
-            store_host: host,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
             body: self.topic.as_bytes(),
             properties: &properties,
             tags_code: tags_code(TOPIC_DELETED),
-            key_hashes: &[],
+            ..NewMessage::own(STATE_TOPIC, QueueId(0), core.clock.now(), host)
         };
         Ok(batch.push_for(core, &message)?)
     }

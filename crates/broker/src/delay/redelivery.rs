@@ -71,27 +71,9 @@ pub(super) fn due(entry_time: i64, delay_ms: i64, now: Millis) -> Millis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roxmq_protocol::record::{RecordFields, encode};
-    use std::net::SocketAddr;
 
     fn record(properties: &str) -> Vec<u8> {
-        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
-        let fields = RecordFields {
-            topic: names::SCHEDULE_TOPIC,
-            queue_id: 2,
-            flag: 7,
-            sys_flag: 0,
-            born_timestamp: 5,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 1,
-            prepared_transaction_offset: 0,
-            body: b"body",
-            properties: properties.as_bytes(),
-        };
-        let mut out = Vec::new();
-        encode(&mut out, &fields).expect("it fits");
-        out
+        roxmq_testkit::record(names::SCHEDULE_TOPIC, b"body", properties.as_bytes())
     }
 
     #[test]

@@ -214,22 +214,11 @@ fn push(
     properties::push(&mut encoded, name::UNIQ_KEY, &unique);
     let deliver_at = pop_time.saturating_add(point.invisible_time).saturating_sub(AHEAD_MS);
     properties::push_number(&mut encoded, name::TIMER_DELIVER_MS, deliver_at);
-    messages.push(
-        &broker.store,
-        &NewMessage {
-            topic,
-            queue_id: to,
-            flag: 0,
-            sys_flag: 0,
-            born: broker.clock.now(),
-            born_host: broker.advertised,
-            store_host: broker.advertised,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body: &point.to_json(),
-            properties: &encoded,
-            tags_code: java_hash::tags_code(CHECK_POINT),
-            key_hashes: &[],
-        },
-    )
+    let message = NewMessage {
+        body: &point.to_json(),
+        properties: &encoded,
+        tags_code: java_hash::tags_code(CHECK_POINT),
+        ..NewMessage::own(topic, to, broker.clock.now(), broker.advertised)
+    };
+    messages.push(&broker.store, &message)
 }

@@ -37,19 +37,7 @@ fn rewrite_one(
     if properties.len() > PROPERTIES_BYTES_MAX {
         return false;
     }
-    let fields = RecordFields {
-        topic,
-        queue_id: record.queue_id,
-        flag: record.flag,
-        sys_flag: record.sys_flag,
-        born_timestamp: record.born_timestamp,
-        born_host: record.born_host,
-        store_host: record.store_host,
-        reconsume_times: record.reconsume_times,
-        prepared_transaction_offset: record.prepared_transaction_offset,
-        body: record.body,
-        properties,
-    };
+    let fields = RecordFields { topic, properties, ..RecordFields::of(record) };
     let at = out.len();
     if record::encode(out, &fields).is_err() {
         return false;
@@ -62,25 +50,9 @@ fn rewrite_one(
 mod tests {
     use super::*;
     use roxmq_protocol::receipt::PopOrigin;
-    use std::net::SocketAddr;
 
     fn stored(properties: &[u8]) -> Vec<u8> {
-        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
-        let fields = RecordFields {
-            topic: "%RETRY%G_T",
-            queue_id: 0,
-            flag: 3,
-            sys_flag: 0,
-            born_timestamp: 4,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 2,
-            prepared_transaction_offset: 0,
-            body: b"body",
-            properties,
-        };
-        let mut out = Vec::new();
-        record::encode(&mut out, &fields).expect("it fits");
+        let mut out = roxmq_testkit::record("%RETRY%G_T", b"body", properties);
         record::patch(&mut out, 7, 4711, 99);
         out
     }
@@ -106,9 +78,9 @@ mod tests {
         let records: Vec<_> =
             Records::new(&found.records[6..]).map(|record| record.expect("a record")).collect();
         let first = &records[0];
-        assert_eq!((first.topic, first.body, first.flag), ("T", &b"body"[..], 3));
+        assert_eq!((first.topic, first.body, first.flag), ("T", &b"body"[..], 7));
         assert_eq!((first.queue_offset, first.phy_offset, first.store_timestamp), (7, 4711, 99));
-        assert_eq!((first.reconsume_times, first.properties.get("k")), (2, Some("v")));
+        assert_eq!((first.reconsume_times, first.properties.get("k")), (1, Some("v")));
         assert_eq!(first.properties.get(name::POP_CK), Some("6 5 60000 1 1 b 0 7"));
         assert_eq!(first.verify_crc(), Ok(()));
         assert_eq!(records[1].properties.get(name::POP_CK), Some("own"));

@@ -135,19 +135,10 @@ pub(crate) fn push_change(
 
 fn state_record<'a>(body: &'a [u8], mark: &'a Mark, now: Millis, host: SocketAddr) -> NewMessage<'a> {
     NewMessage {
-        topic: STATE_TOPIC,
-        queue_id: QueueId(0),
-        flag: 0,
-        sys_flag: 0,
-        born: now,
-        born_host: host,
-        store_host: host,
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
         body,
         properties: &mark.properties,
         tags_code: mark.tags_code,
-        key_hashes: &[],
+        ..NewMessage::own(STATE_TOPIC, QueueId(0), now, host)
     }
 }
 

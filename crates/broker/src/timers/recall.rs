@@ -146,19 +146,11 @@ fn store(
     properties::push(&mut encoded, name::REAL_TOPIC, &handle.topic);
     properties::push_number(&mut encoded, name::REAL_QUEUE_ID, 0);
     let message = NewMessage {
-        topic: names::TIMER_TOPIC,
-        queue_id: QUEUE,
-        flag: 0,
-        sys_flag: 0,
-        born: now,
-        born_host: broker.advertised,
-        store_host: broker.advertised,
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
         body: BODY,
         properties: &encoded,
         tags_code: java_hash::tags_code(TAG),
         key_hashes: &IndexKeys::of(Properties::new(&encoded)).hashes(names::TIMER_TOPIC),
+        ..NewMessage::own(names::TIMER_TOPIC, QUEUE, now, broker.advertised)
     };
     let failed = |error: String| Refusal::failed(format!("recall failed, execute error: {error}"));
     let mut batch = AppendBatch::new();

@@ -85,15 +85,8 @@ fn body(half: &HalfMessage<'_>, waiting: &Waiting, checks: u32) -> Result<Vec<u8
     let fields = RecordFields {
         topic: half.topic,
         queue_id: half.queue_id.0,
-        flag: record.flag,
-        sys_flag: record.sys_flag,
-        born_timestamp: record.born_timestamp,
-        born_host: record.born_host,
-        store_host: record.store_host,
-        reconsume_times: record.reconsume_times,
-        prepared_transaction_offset: record.prepared_transaction_offset,
-        body: record.body,
         properties: &message_properties,
+        ..RecordFields::of(record)
     };
     let mut bytes = Vec::with_capacity(fields.total_size());
     record::encode(&mut bytes, &fields)?;

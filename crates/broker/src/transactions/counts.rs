@@ -24,19 +24,10 @@ pub(super) fn push(broker: &Broker, batch: &mut AppendBatch, counts: &[Count]) -
     properties::push(&mut record_properties, name::TAGS, TAG);
     let body = encode(counts);
     let message = NewMessage {
-        topic: STATE_TOPIC,
-        queue_id: QueueId(0),
-        flag: 0,
-        sys_flag: 0,
-        born: broker.clock.now(),
-        born_host: broker.advertised,
-        store_host: broker.advertised,
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
         body: body.as_bytes(),
         properties: &record_properties,
         tags_code: java_hash::tags_code(TAG),
-        key_hashes: &[],
+        ..NewMessage::own(STATE_TOPIC, QueueId(0), broker.clock.now(), broker.advertised)
     };
     batch.push(&broker.store, &message)
 }

@@ -150,10 +150,10 @@ fn values(properties: Properties<'_>) -> [Option<&str>; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transactions::op::tests::record;
+    use roxmq_testkit::record;
 
     fn half(properties: &str) -> Vec<u8> {
-        record(names::TRANS_HALF_TOPIC, b"body", properties)
+        record(names::TRANS_HALF_TOPIC, b"body", properties.as_bytes())
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn messages_of_other_topics_and_damaged_ones_are_none() {
-        let bytes = record("T", b"body", "REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}3\u{2}");
+        let bytes = record("T", b"body", b"REAL_TOPIC\x01T\x02REAL_QID\x013\x02");
         assert_eq!(HalfMessage::read(&bytes).map(drop), Err(Broken::NotHalf("T".to_owned())));
         let mut bytes = half("REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}3\u{2}");
         let at = bytes.windows(4).position(|bytes| bytes == b"body").expect("the body");

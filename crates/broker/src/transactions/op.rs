@@ -24,19 +24,10 @@ pub(super) fn push(broker: &Broker, batch: &mut AppendBatch, offsets: &[i64]) ->
     properties::push(&mut record_properties, name::WAIT_STORE_MSG_OK, "true");
     properties::push(&mut record_properties, name::TAGS, DONE_TAG);
     let message = NewMessage {
-        topic: names::TRANS_OP_HALF_TOPIC,
-        queue_id: HALF_QUEUE,
-        flag: 0,
-        sys_flag: 0,
-        born: broker.clock.now(),
-        born_host: broker.advertised,
-        store_host: broker.advertised,
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
         body: body.as_bytes(),
         properties: &record_properties,
         tags_code: java_hash::tags_code(DONE_TAG),
-        key_hashes: &[],
+        ..NewMessage::own(names::TRANS_OP_HALF_TOPIC, HALF_QUEUE, broker.clock.now(), broker.advertised)
     };
     batch.push(&broker.store, &message)
 }
@@ -48,32 +39,9 @@ pub(super) fn offsets(body: &[u8]) -> impl Iterator<Item = i64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use proptest::prelude::*;
-    use roxmq_protocol::record::{RecordFields, encode};
-    use std::net::SocketAddr;
-
-    /// A record of the log as a test wants it.
-    pub(in super::super) fn record(topic: &str, body: &[u8], properties: &str) -> Vec<u8> {
-        let host = SocketAddr::from(([127, 0, 0, 1], 10911));
-        let fields = RecordFields {
-            topic,
-            queue_id: 0,
-            flag: 7,
-            sys_flag: 0,
-            born_timestamp: 5,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 1,
-            prepared_transaction_offset: 0,
-            body,
-            properties: properties.as_bytes(),
-        };
-        let mut out = Vec::new();
-        encode(&mut out, &fields).expect("it fits");
-        out
-    }
 
     #[test]
     fn bodies_of_all_servers_are_read() {

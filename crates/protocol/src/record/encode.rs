@@ -1,7 +1,8 @@
 //! Records and fillers out.
 
 use super::{
-    FILLER_BYTES, Layout, MAGIC_BLANK, MAGIC_V2, TOPIC_BYTES_MAX, body_crc, magic_for, offset, total_size,
+    FILLER_BYTES, Layout, MAGIC_BLANK, MAGIC_V2, Record, TOPIC_BYTES_MAX, body_crc, magic_for, offset,
+    total_size,
 };
 use crate::properties::{self, PROPERTIES_BYTES_MAX};
 use crate::sys_flag::{BORN_HOST_V6, STORE_HOST_V6};
@@ -22,6 +23,25 @@ pub struct RecordFields<'a> {
     pub prepared_transaction_offset: i64,
     pub body: &'a [u8],
     pub properties: &'a [u8],
+}
+
+impl<'a> RecordFields<'a> {
+    /// Those of a record that was stored.
+    pub fn of(record: &Record<'a>) -> Self {
+        RecordFields {
+            topic: record.topic,
+            queue_id: record.queue_id,
+            flag: record.flag,
+            sys_flag: record.sys_flag,
+            born_timestamp: record.born_timestamp,
+            born_host: record.born_host,
+            store_host: record.store_host,
+            reconsume_times: record.reconsume_times,
+            prepared_transaction_offset: record.prepared_transaction_offset,
+            body: record.body,
+            properties: record.properties.raw(),
+        }
+    }
 }
 
 /// A part of a message is longer than the record's length field for it can say.
