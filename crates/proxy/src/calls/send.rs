@@ -40,7 +40,7 @@ pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Resu
         })?;
         match client.call(&queue.broker, outgoing.command(&client, &queue), TIMEOUT).await {
             Ok(answer) => break (answer, queue),
-            Err(failure) if choice.goes_on_without(&queue, &failure, outgoing.kind) => {}
+            Err(failure) if choice.goes_on_after(&queue, &failure, outgoing.kind) => {}
             Err(failure) => return Err(failure.into()),
         }
     };

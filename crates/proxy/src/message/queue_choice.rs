@@ -14,10 +14,16 @@ pub struct Queue {
     pub id: i32,
 }
 
-/// The queue for a message group: the same as long as the topic has as many queues.
-pub fn by_group(topic: &Topic, group: &str) -> Option<Queue> {
-    let count = count(writable(topic))?;
-    nth(writable(topic), jump_hash(i64::from(java_hash::hash(group)), count))
+/// The queue for a message group: the same as long as the topic has as many queues and its broker fits. Else one of
+/// those of the brokers that do; other groups stay where they are.
+pub fn by_group(topic: &Topic, group: &str, fits: impl Fn(&str) -> bool) -> Option<Queue> {
+    let key = i64::from(java_hash::hash(group));
+    let own = nth(writable(topic), jump_hash(key, count(writable(topic))?))?;
+    if fits(&own.broker) {
+        return Some(own);
+    }
+    let fitting = || writable(topic).filter(|(broker, _)| fits(broker));
+    nth(fitting(), jump_hash(key, count(fitting())?))
 }
 
 /// The queue whose turn it is among those of the brokers that fit.
@@ -93,7 +99,25 @@ mod tests {
         assert_eq!(without_a, Some(Queue { broker: "c".into(), id: 0 }));
         assert_eq!(by_turn(&topic, 7, |_| false), None);
         assert_eq!(by_turn(&self::topic(vec![broker("b", 0, 4, 8)]), 0, |_| true), None);
-        assert_eq!(by_group(&self::topic(vec![]), "g"), None);
+        assert_eq!(by_group(&self::topic(vec![]), "g", |_| true), None);
+    }
+
+    #[test]
+    fn a_group_leaves_only_a_broker_that_does_not_fit() {
+        let topic = topic(vec![broker("a", 0, 6, 4), broker("b", 0, 6, 4), broker("c", 0, 6, 4)]);
+        let mut moved = 0;
+        for group in (0..64).map(|number| format!("group-{number}")) {
+            let own = by_group(&topic, &group, |_| true).expect("there are queues");
+            let without_b = by_group(&topic, &group, |broker| broker != "b").expect("there are queues");
+            if *own.broker == *"b" {
+                moved += 1;
+                assert_ne!(&*without_b.broker, "b");
+            } else {
+                assert_eq!(without_b, own, "{group}");
+            }
+            assert_eq!(by_group(&topic, &group, |_| false), None);
+        }
+        assert!(moved > 0, "no group is of broker b");
     }
 
     /// Recorded from the library that the Java server uses.
@@ -106,7 +130,7 @@ mod tests {
         check(2_016_238_256_797_177_309, 11, 3);
         check(1_673_758_223_894_951_030, 11, 5);
         let group = |group: &str, expected: i32| {
-            let chosen = by_group(&topic(vec![broker("a", 0, 6, 16)]), group);
+            let chosen = by_group(&topic(vec![broker("a", 0, 6, 16)]), group, |_| true);
             assert_eq!(chosen.map(|queue| queue.id), Some(expected), "{group}");
         };
         group("g", 12);

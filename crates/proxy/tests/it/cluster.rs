@@ -97,6 +97,17 @@ impl TestBroker {
     pub fn address(&self) -> String {
         loopback(self.port).to_string()
     }
+
+    /// How many messages the first queues of a topic have taken.
+    pub async fn stored(&self, topic: &str, queues: i32) -> i64 {
+        let mut stored = 0;
+        for queue in 0..queues {
+            let asked = Command::request(request::GET_MAX_OFFSET).with("topic", topic).with("queueId", queue);
+            let answer = Client::new().call(&self.address(), asked, PATIENCE).await.unwrap();
+            stored += answer.field("offset").unwrap().parse::<i64>().unwrap();
+        }
+        stored
+    }
 }
 
 pub struct Cluster {

@@ -1,8 +1,13 @@
 //! The queue that messages go to, and another if the broker of the first can't be reached.
 //!
 //! A client whose send fails sends again, so a message may come twice when a connection breaks between a broker and its
-//! answer; trying elsewhere here makes that no worse. What is bound to a queue by its group is never tried elsewhere,
-//! and half messages only if the broker surely hasn't seen them: the half that is left over would be asked for.
+//! answer; trying elsewhere here makes that no worse. Half messages go elsewhere only if the broker surely hasn't seen
+//! them: the half that is left over would be asked for.
+//!
+//! What is bound to a queue by its group stays with the queue's broker for as long as that takes connections. While it
+//! doesn't, the group goes on at another broker, and comes back with its own: nothing is known then of what the broker
+//! that is away still has of the group, which may be received later than what was sent after it. With the Java server it
+//! is the same as soon as the name servers have dropped the broker; until then it refuses the group's messages.
 
 use crate::invoker::{Topic, Unanswered};
 use crate::message::queue_choice::{self, Queue};
@@ -17,37 +22,50 @@ pub struct Choice<'a> {
     group: Option<&'a str>,
     /// Brokers that failed.
     failed: Vec<Arc<str>>,
+    /// A broker that broke the connection was asked a second time.
+    asked_again: bool,
 }
 
 impl<'a> Choice<'a> {
     pub fn of(messages: &'a [Message], topic: &'a Topic) -> Self {
-        Choice { topic, group: group(messages), failed: Vec::new() }
+        Choice { topic, group: group(messages), failed: Vec::new(), asked_again: false }
     }
 
     /// Brokers that are known to be out of reach have no turn, as long as there are others.
     pub fn next(&self, proxy: &Proxy) -> Option<Queue> {
-        if let Some(group) = self.group {
-            return queue_choice::by_group(self.topic, group);
-        }
-        let turn = proxy.turn.fetch_add(1, Ordering::Relaxed);
-        let is_new = |broker: &str| !self.failed.iter().any(|failed| **failed == *broker);
-        let reachable = |broker: &str| is_new(broker) && proxy.invoker.is_reachable(broker);
-        queue_choice::by_turn(self.topic, turn, reachable)
-            .or_else(|| queue_choice::by_turn(self.topic, turn, is_new))
+        // What has its own queue takes nobody's turn.
+        let turn = if self.group.is_none() { proxy.turn.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        self.choose(turn, |broker| self.is_new(broker) && proxy.invoker.is_reachable(broker))
+            .or_else(|| self.choose(turn, |broker| self.is_new(broker)))
     }
 
-    /// Whether there is another queue to try after this failure.
-    pub fn goes_on_without(&mut self, queue: &Queue, failure: &Unanswered, kind: MessageType) -> bool {
-        let may_go_elsewhere = match kind {
+    /// Whether there is a queue to try after this failure.
+    pub fn goes_on_after(&mut self, queue: &Queue, failure: &Unanswered, kind: MessageType) -> bool {
+        let may_be_sent_again = match kind {
             MessageType::Transaction => failure.is_unasked(),
             _ => failure.is_of_connection(),
         };
-        if self.group.is_some() || !may_go_elsewhere {
+        if !may_be_sent_again {
             return false;
         }
+        // A broker that takes connections again has the group's messages from before.
+        if self.group.is_some() && !failure.is_unasked() && !self.asked_again {
+            self.asked_again = true;
+            return true;
+        }
         self.failed.push(Arc::clone(&queue.broker));
-        let is_new = |broker: &str| !self.failed.iter().any(|failed| **failed == *broker);
-        queue_choice::by_turn(self.topic, 0, is_new).is_some()
+        self.choose(0, |broker| self.is_new(broker)).is_some()
+    }
+
+    fn choose(&self, turn: usize, fits: impl Fn(&str) -> bool) -> Option<Queue> {
+        match self.group {
+            Some(group) => queue_choice::by_group(self.topic, group, fits),
+            None => queue_choice::by_turn(self.topic, turn, fits),
+        }
+    }
+
+    fn is_new(&self, broker: &str) -> bool {
+        !self.failed.iter().any(|failed| **failed == *broker)
     }
 }
 
