@@ -133,10 +133,10 @@ impl Command {
         out.extend_from_slice(&self.body);
     }
 
-    /// Appends the frame up to the body, for callers that send the body without copying it. A code that the binary
+    /// Appends the frame up to the body, for callers that send the body without copying it. What the binary
     /// header has no room for goes out as JSON, which every peer reads.
     pub fn encode_head(&self, encoding: Encoding, out: &mut Vec<u8>) {
-        let encoding = if can_encode_binary(self.code) { encoding } else { Encoding::Json };
+        let encoding = if can_encode_binary(self) { encoding } else { Encoding::Json };
         let start = frame::begin(out);
         match encoding {
             Encoding::Json => encode_json(self, out),

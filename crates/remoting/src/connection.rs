@@ -193,15 +193,30 @@ impl Connection {
 
     /// Sends a request that nobody answers.
     pub fn oneway(&self, request: Command) {
+        self.oneway_in(Encoding::Json, request);
+    }
+
+    /// As [`Connection::oneway`], in this encoding.
+    pub fn oneway_in(&self, encoding: Encoding, request: Command) {
         let request = request.oneway();
-        self.enqueue(|queued| queued.push(&request, Encoding::Json));
+        self.enqueue(|queued| queued.push(&request, encoding));
     }
 
     /// Sends a request under an opaque of its own and waits for the answer.
-    pub async fn call(&self, mut request: Command, timeout: Duration) -> Result<Command, CallError> {
+    pub async fn call(&self, request: Command, timeout: Duration) -> Result<Command, CallError> {
+        self.call_in(Encoding::Json, request, timeout).await
+    }
+
+    /// As [`Connection::call`], in this encoding.
+    pub async fn call_in(
+        &self,
+        encoding: Encoding,
+        mut request: Command,
+        timeout: Duration,
+    ) -> Result<Command, CallError> {
         let mut call = self.begin_call()?;
         request.opaque = call.opaque;
-        self.enqueue(|queued| queued.push(&request, Encoding::Json));
+        self.enqueue(|queued| queued.push(&request, encoding));
         in_time(timeout, &mut call.answer).await
     }
 

@@ -64,12 +64,14 @@ pub(super) fn decode<'a>(bytes: &'a [u8], header: &mut Header<'a>) -> Result<(),
     Ok(())
 }
 
-/// Whether the form's 16 bits for it hold the code.
-pub fn can_encode(code: i32) -> bool {
-    i16::try_from(code).is_ok()
+/// Whether the form's 16 bits hold what they are for: the code, the version and the length of each field's name.
+pub fn can_encode(command: &Command) -> bool {
+    i16::try_from(command.code).is_ok()
+        && i16::try_from(command.version).is_ok()
+        && command.ext.iter().all(|(name, _)| i16::try_from(name.len()).is_ok())
 }
 
-/// Appends the command's header in the compact form. Its code must be one that [`can_encode`].
+/// Appends the command's header in the compact form. It must be one that [`can_encode`].
 pub fn encode(command: &Command, out: &mut Vec<u8>) {
     out.extend_from_slice(&(command.code as i16).to_be_bytes());
     out.push(command.language.ordinal());

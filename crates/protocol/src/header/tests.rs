@@ -52,11 +52,15 @@ fn long_values_are_read_in_the_binary_header() {
 }
 
 #[test]
-fn a_code_beyond_16_bits_goes_out_as_json() {
-    let pop = Command::request(200_050);
-    let bytes = encoded(&pop, Encoding::Binary);
-    assert_eq!(frame::decode(&bytes).expect("a frame").header.encoding, Encoding::Json);
-    assert_eq!(decoded(&bytes), pop);
+fn what_16_bits_do_not_hold_goes_out_as_json() {
+    let check = |command: Command| {
+        let bytes = encoded(&command, Encoding::Binary);
+        assert_eq!(frame::decode(&bytes).expect("a frame").header.encoding, Encoding::Json);
+        assert_eq!(decoded(&bytes), command);
+    };
+    check(Command::request(200_050));
+    check(Command { version: 40_000, ..Command::request(10) });
+    check(Command { ext: vec![("n".repeat(40_000).into(), "v".into())], ..Command::request(10) });
 }
 
 #[test]
