@@ -137,6 +137,8 @@ impl<W: Waiter> GroupWaits<W> {
             loop {
                 let first = shard.lock().take_first(lane);
                 let Some(looking) = first else { break };
+                // A connection that ends doesn't end before the answer is sent, or the end is seen here.
+                let _promise = looking.waiter.connection().promise_answer();
                 if is_given_up(&*looking.waiter) {
                     self.end(broker, [looking.waiter]);
                 } else if !self.look(broker, looking) {

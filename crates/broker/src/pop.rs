@@ -103,10 +103,10 @@ pub(crate) fn serve(
 fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
     let broker = Arc::clone(broker);
     let runtime = broker.holds.runtime().clone();
+    let promise = request.connection.promise_answer();
     runtime.spawn(async move {
         let connection = Arc::clone(&request.connection);
         let (opaque, encoding) = (request.opaque, request.encoding);
-        let promise = connection.promise_answer();
         let work = {
             let broker = Arc::clone(&broker);
             move || look_on_disk(&broker, request)
@@ -123,6 +123,9 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
 /// Looks until there is an answer or nothing more to look at; gives back what may wait.
 fn look_on_disk(broker: &Arc<Broker>, request: Box<PopRequest>) -> Option<Box<PopRequest>> {
     loop {
+        if request.connection.is_given_up(request.opaque) {
+            return Some(request);
+        }
         let mut output = Output::default();
         match look(broker, &request, ReadMode::Blocking, &mut output) {
             (Popped::Found, _) => {

@@ -67,7 +67,8 @@ impl Drop for LateAnswer {
     fn drop(&mut self) {
         let mut queue = self.0.queue.lock();
         queue.late_answers -= 1;
-        if queue.late_answers == 0 {
+        // As long as the connection is open nobody waits for that.
+        if queue.late_answers == 0 && queue.stage > Stage::Open {
             queue.none_late_any_more = true;
             wake(queue);
         }
@@ -81,6 +82,8 @@ pub(crate) enum Stage {
     Open,
     /// Closes as soon as nothing is in flight.
     Draining,
+    /// The peer has closed its side: closes as soon as it was sent what it was promised.
+    PeerClosed,
     /// Closes as soon as what is queued has been sent.
     Closing,
     /// Closes now.
@@ -145,7 +148,8 @@ impl Connection {
         self.ends.from_this_host && self.ends.remote.ip().to_canonical().is_loopback()
     }
 
-    /// Whether it is closed, or will be once its output is sent. Nothing can be sent to it any more.
+    /// Whether it is closed, or will be once its output is sent. Nothing can be sent to it any more, but for answers that
+    /// were promised before its peer closed its side.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -237,9 +241,10 @@ impl Connection {
         LateAnswer(Arc::clone(self))
     }
 
-    /// For the connection's task: whether answers were promised that have not come.
+    /// For the connection's task: whether answers were promised that have not come, or came just now.
     pub(crate) fn has_late_answers(&self) -> bool {
-        self.queue.lock().late_answers > 0
+        let queue = self.queue.lock();
+        queue.late_answers > 0 || !queue.output.is_empty()
     }
 
     fn enqueue(&self, add: impl FnOnce(&mut Output)) {
@@ -263,7 +268,7 @@ impl Connection {
             return;
         }
         queue.stage = stage;
-        if stage >= Stage::Closing {
+        if stage >= Stage::PeerClosed {
             self.mark_closed();
         }
         wake(queue);

@@ -29,8 +29,8 @@ const OUTPUT_BYTES_PAUSE: usize = 4 * 1024 * 1024;
 const SLICES_MAX: usize = 64;
 /// After so many rounds other tasks get a turn.
 const ROUNDS_MAX: usize = 4;
-/// How long the peer gets to close its side after we closed ours. Without that a reset, provoked by bytes that
-/// nobody read, could destroy answers on their way.
+/// How long the peer gets to close its side after we closed ours; without that a reset, provoked by bytes that nobody
+/// read, could destroy answers on their way. And how long promised answers get after the peer has closed its side.
 const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Driver<S: Service, IO> {
@@ -52,12 +52,18 @@ pub(crate) struct Driver<S: Service, IO> {
 /// The way to the end, once nothing more is served.
 enum Ending {
     NotYet,
-    /// The peer has closed its side; what is left is to send the output.
-    PeerClosed,
+    /// The peer has closed its side, but may still read: what is left is to send the output, and promised answers.
+    PeerClosed {
+        over: Pin<Box<Sleep>>,
+    },
     /// The requests can't be read any further.
     BrokenFrame,
     /// Our side is closed.
-    Lingering(Pin<Box<Sleep>>),
+    Lingering {
+        over: Pin<Box<Sleep>>,
+        /// What comes are frames still.
+        frames_follow: bool,
+    },
 }
 
 /// Why a connection ended at once.
@@ -92,6 +98,12 @@ impl<S: Service, IO> Driver<S, IO> {
             unflushed: false,
             ending: Ending::NotYet,
             _running: running,
+        }
+    }
+
+    fn close_session(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.service.close(session, &self.connection);
         }
     }
 }
@@ -186,11 +198,18 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
             ready!(Pin::new(&mut self.io).poll_read(context, &mut buffer))?;
             self.connection.mark_active();
             match buffer.filled() {
-                [] => self.ending = Ending::PeerClosed,
+                [] => self.peer_closed(),
                 fresh => self.serve(Some(fresh)),
             }
             Poll::Ready(Ok(()))
         })
+    }
+
+    /// Nothing of the peer's waits any longer. Answers that somebody is about to give get a little time.
+    fn peer_closed(&mut self) {
+        self.ending = Ending::PeerClosed { over: Box::pin(tokio::time::sleep(LINGER)) };
+        self.connection.advance(Stage::PeerClosed);
+        self.close_session();
     }
 
     /// Serves a burst: the frames in `fresh`, or those that waited behind a pause.
@@ -232,28 +251,44 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
         self.connection.close();
     }
 
-    /// Everything has been sent: closes our side, then waits a little for the peer to close its own.
+    /// Everything has been sent: closes our side, then waits a little for the peer to close its own. Answers that it sends
+    /// until then are taken, requests are not.
     fn end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if matches!(self.ending, Ending::PeerClosed) {
+        if let Ending::PeerClosed { over } = &mut self.ending {
+            if self.connection.has_late_answers() {
+                ready!(over.as_mut().poll(context));
+            }
             return Poll::Ready(Ok(()));
         }
-        if !matches!(self.ending, Ending::Lingering(_)) {
+        if !matches!(self.ending, Ending::Lingering { .. }) {
             ready!(Pin::new(&mut self.io).poll_shutdown(context))?;
-            self.ending = Ending::Lingering(Box::pin(tokio::time::sleep(LINGER)));
-            self.incoming = Incoming::default();
+            let frames_follow = !matches!(self.ending, Ending::BrokenFrame);
+            let over = Box::pin(tokio::time::sleep(LINGER));
+            self.ending = Ending::Lingering { over, frames_follow };
         }
-        let Ending::Lingering(sleep) = &mut self.ending else {
+        let Driver { io, connection, incoming, ending, .. } = self;
+        let Ending::Lingering { over, frames_follow } = ending else {
             return Poll::Ready(Ok(()));
         };
-        if sleep.as_mut().poll(context).is_ready() {
+        if over.as_mut().poll(context).is_ready() {
             return Poll::Ready(Ok(()));
+        }
+        let mut take = |frame: &Frame<'_>| {
+            if frame.header.is_response() {
+                connection.complete(frame);
+            }
+            ControlFlow::Continue(())
+        };
+        if incoming.is_paused() {
+            *frames_follow &= incoming.resume(&mut take).is_ok();
         }
         scratch::with_read_buffer(|buffer| {
             loop {
                 let mut buffer = ReadBuf::new(buffer);
-                ready!(Pin::new(&mut self.io).poll_read(context, &mut buffer))?;
-                if buffer.filled().is_empty() {
-                    return Poll::Ready(Ok(()));
+                ready!(Pin::new(&mut *io).poll_read(context, &mut buffer))?;
+                match buffer.filled() {
+                    [] => return Poll::Ready(Ok(())),
+                    fresh => *frames_follow = *frames_follow && incoming.feed(fresh, &mut take).is_ok(),
                 }
             }
         })
@@ -280,8 +315,6 @@ impl<S: Service, IO> Drop for Driver<S, IO> {
     fn drop(&mut self) {
         self.connection.finish();
         self.registry.remove(self.connection.id());
-        if let Some(session) = self.session.take() {
-            self.service.close(session, &self.connection);
-        }
+        self.close_session();
     }
 }

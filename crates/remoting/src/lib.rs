@@ -30,5 +30,5 @@ pub use local::{LocalConnection, LocalEnds, burst};
 pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;
 pub use server::{Server, StartError};
-pub use service::Service;
+pub use service::{NoService, Service};
 pub use tls::{ClientTls, TlsError};

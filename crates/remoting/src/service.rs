@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A burst is every whole frame that one read brought. Its requests come one by one, then `burst_end`; what was put
 /// into the output meanwhile leaves in one write. Nothing here may block or wait: work that does is spawned and
 /// answers later through [`Connection::respond`], which it has promised with [`Connection::promise_answer`]: a
-/// shutdown waits for what was promised.
+/// shutdown waits for what was promised, and so does, for a moment, a connection whose peer has closed its side only.
 pub trait Service: Send + Sync + 'static {
     /// What the service keeps for a connection between calls.
     type Session: Send + 'static;
@@ -39,7 +39,7 @@ pub trait Service: Send + Sync + 'static {
 
 /// Serves nothing: what a client is that only calls.
 #[derive(Debug)]
-pub(crate) struct NoService;
+pub struct NoService;
 
 impl Service for NoService {
     type Session = ();

@@ -358,9 +358,15 @@ impl Peer {
 
     /// Sends the request now; the answer can be waited for later.
     pub fn start(&self, request: Command) -> impl Future<Output = Command> + use<> {
+        let answer = self.start_unsure(request);
+        async { answer.await.expect("an answer") }
+    }
+
+    /// As [`Peer::start`], where the connection may end before the answer.
+    pub fn start_unsure(&self, request: Command) -> impl Future<Output = Option<Command>> + use<> {
         let connection = Arc::clone(&self.connection);
         let call = tokio::spawn(async move { connection.call(request, PATIENCE).await });
-        async { call.await.unwrap().unwrap() }
+        async { call.await.unwrap().ok() }
     }
 
     pub fn close(&self) {

@@ -85,6 +85,25 @@ async fn a_closed_connection_waits_no_more() {
     node.stop().await;
 }
 
+/// A pop that was just served when its client closed its side took messages out, and the answer was thrown away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_takes_no_message_with_it() {
+    let node = node().await;
+    for _ in 0..300 {
+        let leaving = node.connect().await;
+        let popped = leaving.start_unsure(long_pop("g", "T", 60_000));
+        node.pops_wait(1).await;
+        let (sent, ()) = tokio::join!(node.call(send("T", "x")), async { leaving.close() });
+        assert_code(&sent, 0, &[]);
+        match popped.await.filter(|answer| answer.code == response::SUCCESS) {
+            Some(answer) => assert_texts(&answer, &["x"]),
+            None => assert_texts(&node.call(pop("g", "T")).await, &["x"]),
+        }
+        node.pops_wait(0).await;
+    }
+    node.stop().await;
+}
+
 #[tokio::test]
 async fn a_stop_answers_those_who_wait() {
     let node = node().await;

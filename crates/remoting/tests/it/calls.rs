@@ -2,11 +2,15 @@
 
 use crate::support::{CALL_BACK, ECHO, GATED, Peer, SOON, TestService, options, request, start, until};
 use roxmq_protocol::command::Command;
-use roxmq_remoting::{CallError, Client, ClientOptions, Server, ServerOptions};
+use roxmq_protocol::frame;
+use roxmq_protocol::header::Encoding;
+use roxmq_remoting::{CallError, Client, ClientOptions, NoService, Server, ServerOptions};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 fn address(server: &Server) -> String {
     server.local_addrs()[0].to_string()
@@ -89,6 +93,74 @@ async fn calls_end_with_their_connection() {
     until("the request came", || service.requests.load(Ordering::SeqCst) == 1).await;
     drop(server);
     assert_eq!(call.await.unwrap(), Err(CallError::Closed));
+}
+
+/// A peer that hears of the end of a connection while it answers lost its answer.
+#[tokio::test]
+async fn a_closing_connection_takes_the_answer_that_is_on_its_way() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let client = Client::new();
+    let connection = client.connect_alone(&address, Arc::new(NoService)).await.unwrap();
+    let mut peer = Peer { io: listener.accept().await.unwrap().0 };
+    let call = tokio::spawn({
+        let connection = Arc::clone(&connection);
+        async move { connection.call_in(Encoding::Binary, echo("asked"), SOON).await }
+    });
+    let asked = peer.receive().await;
+    connection.close();
+    assert_eq!(peer.rest().await, b"");
+    let mut answer = Command::response(0).body("answered");
+    answer.opaque = asked.opaque;
+    peer.send(&answer).await;
+    assert_eq!(&call.await.unwrap().unwrap().body[..], b"answered");
+}
+
+/// The answer came too late by a moment, and what it had taken out was lost.
+#[tokio::test]
+async fn a_peer_that_closed_its_side_gets_the_answers_it_was_promised() {
+    let (server, service) = start(options()).await;
+    let mut peer = Peer::connect(&server).await;
+    peer.send(&request(GATED, 1, "late")).await;
+    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    peer.io.shutdown().await.unwrap();
+    until("nothing waits for it any more", || service.open.load(Ordering::SeqCst) == 0).await;
+    service.gate.add_permits(1);
+    let rest = peer.rest().await;
+    assert_eq!(&frame::decode(&rest).unwrap().body[..], b"late");
+}
+
+/// A promise that nobody keeps doesn't keep the connection.
+#[tokio::test]
+async fn a_peer_that_closed_its_side_is_not_waited_for_long() {
+    let (server, service) = start(options()).await;
+    let mut peer = Peer::connect(&server).await;
+    peer.send(&request(GATED, 1, "never")).await;
+    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    peer.io.shutdown().await.unwrap();
+    assert_eq!(peer.rest().await, b"");
+    until("it is gone", || server.connection_count() == 0).await;
+}
+
+#[tokio::test]
+async fn requests_go_out_in_the_encoding_that_is_asked_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let client = Client::new();
+    let connection = client.connect_alone(&address, Arc::new(NoService)).await.unwrap();
+    let (mut io, _) = listener.accept().await.unwrap();
+    connection.oneway_in(Encoding::Binary, echo("compact"));
+    connection.oneway(echo("plain"));
+    connection.close();
+    let mut bytes = Vec::new();
+    io.read_to_end(&mut bytes).await.unwrap();
+    let (first, second) = bytes.split_at(frame::length(&bytes).unwrap().unwrap());
+    let check = |bytes: &[u8], encoding, body: &[u8]| {
+        let frame = frame::decode(bytes).unwrap();
+        assert_eq!((frame.header.encoding, frame.body), (encoding, body));
+    };
+    check(first, Encoding::Binary, b"compact");
+    check(second, Encoding::Json, b"plain");
 }
 
 #[tokio::test]
