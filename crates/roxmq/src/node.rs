@@ -13,7 +13,7 @@ pub use addresses::Advertised;
 pub use banner::Banner;
 pub use cluster_gateway::ClusterGateway;
 pub use gateway::{BrokerIdentity, Gateway, proxy_config};
-pub use transport::server_options;
+pub use transport::{client_tls, server_options};
 pub use whole::Whole;
 
 use addresses::{DialledAddress, advertised, parse_ip};

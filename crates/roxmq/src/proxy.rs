@@ -5,7 +5,7 @@ use crate::settings::{last, parse_sets, set_default};
 use anyhow::{Context, bail};
 use clap::Args;
 use roxmq_proxy::ProxyConfig;
-use roxmq_remoting::ServerOptions;
+use roxmq_remoting::{ClientTls, ServerOptions};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,7 +28,10 @@ Keys for -c and --set are those of the Java proxy's rmq-proxy.json, among them:
   remotingAccessAddr                  the host that clients of the remoting protocol are told to connect to
                                       [where they connected to]
   maxMessageSize                      of a body, in bytes [4194304]
-For --set alone: bindAddress [0.0.0.0], tls.server.mode, tls.server.certPath, tls.server.keyPath.")]
+For --set alone: bindAddress [0.0.0.0], tls.server.mode, tls.server.certPath, tls.server.keyPath; and
+  tls.enable                          TLS to name servers and brokers [false]
+  tls.client.trustCertPath            who signs their certificates [everybody is trusted]
+  tls.client.certPath, tls.client.keyPath  what they see the proxy by [nothing]")]
 pub struct Arguments {
     /// The name servers, as HOST:PORT;HOST:PORT. Over namesrvAddr of the file, which is over NAMESRV_ADDR of the
     /// environment.
@@ -60,7 +63,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     set_default(&mut pairs, "bindAddress", "0.0.0.0");
     let bind = node::bind_address(last(&pairs, "bindAddress").unwrap_or_default())?;
     let options = node::server_options(&pairs)?;
-    node::runtime()?.block_on(serve(config, bind, options, started))
+    let tls = node::client_tls(&pairs)?;
+    node::runtime()?.block_on(serve(config, bind, options, tls, started))
 }
 
 fn read(file: Option<PathBuf>, pairs: &[(String, String)]) -> anyhow::Result<ProxyConfig> {
@@ -92,13 +96,14 @@ async fn serve(
     config: ProxyConfig,
     bind: IpAddr,
     mut options: ServerOptions,
+    tls: Option<ClientTls>,
     started: Instant,
 ) -> anyhow::Result<ExitCode> {
     let signals = StopSignals::listen()?;
     let ports = [config.grpc_server_port, config.remoting_listen_port];
     let mut banner = Banner::new();
     banner.row("name servers", config.namesrv_addr.clone());
-    let gateway = ClusterGateway::start(config, &mut options).await?;
+    let gateway = ClusterGateway::start(config, tls, &mut options).await?;
     let server = node::listen(options, bind, &ports, gateway.relay()).await?;
     let listening: Vec<_> = server.local_addrs().iter().map(ToString::to_string).collect();
     banner.row("listening on", format!("{}, each for every protocol", listening.join(", ")));

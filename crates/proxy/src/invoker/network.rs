@@ -43,7 +43,7 @@ use roxmq_protocol::body::route::TopicRouteData;
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::json::FromJson;
-use roxmq_remoting::{Client, ClientOptions, TlsError};
+use roxmq_remoting::{Client, ClientOptions, ClientTls, TlsError};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
@@ -83,9 +83,10 @@ pub(super) struct Network {
 }
 
 impl NetworkInvoker {
-    /// Nothing is asked before [`NetworkInvoker::run`].
-    pub fn new(config: &ProxyConfig) -> Result<Self, TlsError> {
+    /// Nothing is asked before [`NetworkInvoker::run`]. With `tls`, name servers and brokers are spoken to over TLS.
+    pub fn new(config: &ProxyConfig, tls: Option<ClientTls>) -> Result<Self, TlsError> {
         let options = ClientOptions {
+            tls,
             connect_timeout: CONNECT_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
             ..ClientOptions::default()

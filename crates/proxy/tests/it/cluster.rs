@@ -10,7 +10,7 @@ use roxmq_protocol::command::Command;
 use roxmq_proxy::invoker::NetworkInvoker;
 use roxmq_proxy::schema::Code;
 use roxmq_proxy::{Grpc, Proxy, ProxyConfig, Relay};
-use roxmq_remoting::{Client, Server, ServerOptions};
+use roxmq_remoting::{Client, ClientOptions, ClientTls, Server, ServerOptions, ServerTls, TlsMode};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::{SocketAddr, TcpListener};
@@ -46,14 +46,15 @@ pub struct TestBroker {
     dir: TempDir,
     port: u16,
     namesrv: String,
+    tls: TlsMode,
     running: Option<(Arc<Broker>, Server)>,
 }
 
 impl TestBroker {
-    async fn new(name: &'static str, namesrv: &str) -> TestBroker {
+    async fn new(name: &'static str, namesrv: &str, tls: TlsMode) -> TestBroker {
         let dir = TempDir::new().unwrap();
         let mut broker =
-            TestBroker { name, dir, port: free_port(), namesrv: namesrv.to_owned(), running: None };
+            TestBroker { name, dir, port: free_port(), namesrv: namesrv.to_owned(), tls, running: None };
         broker.start().await;
         broker
     }
@@ -82,7 +83,11 @@ impl TestBroker {
         })
         .unwrap();
         let service = Arc::new(BrokerService::new(Arc::clone(&broker)));
-        let server = Server::start(ServerOptions::listen([loopback(self.port)]), service).await.unwrap();
+        let options = ServerOptions {
+            tls: ServerTls { mode: self.tls, ..ServerTls::default() },
+            ..ServerOptions::listen([loopback(self.port)])
+        };
+        let server = Server::start(options, service).await.unwrap();
         broker.run().unwrap();
         self.running = Some((broker, server));
     }
@@ -96,6 +101,10 @@ impl TestBroker {
 
     pub fn address(&self) -> String {
         loopback(self.port).to_string()
+    }
+
+    pub fn broker(&self) -> &Broker {
+        &self.running.as_ref().unwrap().0
     }
 
     /// How many messages the first queues of a topic have taken.
@@ -114,6 +123,8 @@ pub struct Cluster {
     pub a: TestBroker,
     pub b: TestBroker,
     pub proxy: TestProxy,
+    /// Calls the brokers directly.
+    pub operator: Client,
     namesrv: TestNamesrv,
 }
 
@@ -158,7 +169,7 @@ pub struct TestProxy {
 }
 
 impl TestProxy {
-    pub async fn start(namesrv_addr: &str) -> TestProxy {
+    pub async fn start(namesrv_addr: &str, tls: Option<ClientTls>) -> TestProxy {
         let config = ProxyConfig {
             namesrv_addr: namesrv_addr.to_owned(),
             // Tests don't wait for routes.
@@ -166,7 +177,7 @@ impl TestProxy {
             facts_kept_ms: 10,
             ..ProxyConfig::default()
         };
-        let invoker = Arc::new(NetworkInvoker::new(&config).unwrap());
+        let invoker = Arc::new(NetworkInvoker::new(&config, tls).unwrap());
         invoker.look().await;
         let relay = Arc::new(Relay::new(Arc::clone(&invoker), &config));
         let proxy = Proxy::new(Arc::clone(&invoker) as _, config);
@@ -198,11 +209,21 @@ impl TestProxy {
 
 impl Cluster {
     pub async fn start() -> Cluster {
+        Cluster::start_with(TlsMode::Permissive, None).await
+    }
+
+    /// Brokers that speak TLS only.
+    pub async fn start_secure() -> Cluster {
+        Cluster::start_with(TlsMode::Enforcing, Some(ClientTls::default())).await
+    }
+
+    async fn start_with(mode: TlsMode, tls: Option<ClientTls>) -> Cluster {
         let namesrv = TestNamesrv::new().await;
-        let a = TestBroker::new("broker-a", &namesrv.address()).await;
-        let b = TestBroker::new("broker-b", &namesrv.address()).await;
-        let proxy = TestProxy::start(&namesrv.address()).await;
-        Cluster { a, b, proxy, namesrv }
+        let a = TestBroker::new("broker-a", &namesrv.address(), mode).await;
+        let b = TestBroker::new("broker-b", &namesrv.address(), mode).await;
+        let proxy = TestProxy::start(&namesrv.address(), tls.clone()).await;
+        let operator = Client::with_options(ClientOptions { tls, ..ClientOptions::default() }).unwrap();
+        Cluster { a, b, proxy, operator, namesrv }
     }
 
     pub async fn stop(mut self) {
@@ -215,6 +236,10 @@ impl Cluster {
             }
         }
         self.namesrv.stop().await;
+    }
+
+    pub fn namesrv_address(&self) -> String {
+        self.namesrv.address()
     }
 
     pub async fn stop_namesrv(&mut self) {
@@ -239,7 +264,7 @@ impl Cluster {
                 .with("topicSysFlag", 0)
                 .with("order", false)
                 .with("attributes", format!("+message.type={message_type}"));
-            let answer = Client::new().call(&broker.address(), request, PATIENCE).await.unwrap();
+            let answer = self.operator.call(&broker.address(), request, PATIENCE).await.unwrap();
             assert_eq!(answer.code, 0, "{answer:?}");
         }
         self.queues(name, 4).await;

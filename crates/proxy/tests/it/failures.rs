@@ -188,10 +188,28 @@ async fn send_to_groups(client: &mut Peer) {
 }
 
 #[tokio::test]
+async fn brokers_may_speak_tls_only() {
+    let cluster = Cluster::start_secure().await;
+    cluster.topic("T", "NORMAL").await;
+    let mut client = cluster.proxy.client("c").await;
+    for number in 0..4 {
+        let sent = client.send(vec![message("T", "id", &number.to_string())]).await;
+        assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
+    }
+    let got = drain(&mut client, "broker-b", 2).await;
+    assert_eq!(ack(&mut client, &got[0]).await, Code::Ok);
+    let plain = TestProxy::start(&cluster.namesrv_address(), None).await;
+    let sent = plain.client("d").await.send(vec![message("T", "id", "x")]).await;
+    assert_eq!(code(sent.status.as_ref()), Code::InternalServerError, "{sent:?}");
+    plain.stop().await;
+    cluster.stop().await;
+}
+
+#[tokio::test]
 async fn a_proxy_starts_alone_and_says_what_is_missing() {
     let mut namesrv = TestNamesrv::new().await;
     namesrv.stop().await;
-    let proxy = TestProxy::start(&format!("127.0.0.1:1;{}", namesrv.address())).await;
+    let proxy = TestProxy::start(&format!("127.0.0.1:1;{}", namesrv.address()), None).await;
     let reason = proxy.invoker.readiness().unwrap_err();
     assert!(reason.contains("no name server answers (127.0.0.1:1: "), "{reason}");
     let mut client = proxy.client("c").await;

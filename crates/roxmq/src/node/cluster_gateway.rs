@@ -3,7 +3,7 @@
 use anyhow::Context;
 use roxmq_proxy::invoker::NetworkInvoker;
 use roxmq_proxy::{Grpc, Proxy, ProxyConfig, Relay};
-use roxmq_remoting::{Readiness, ServerOptions};
+use roxmq_remoting::{ClientTls, Readiness, ServerOptions};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -20,8 +20,12 @@ pub struct ClusterGateway {
 
 impl ClusterGateway {
     /// Makes the server of these options serve gRPC, and its readiness that of the cluster.
-    pub async fn start(config: ProxyConfig, options: &mut ServerOptions) -> anyhow::Result<Self> {
-        let invoker = Arc::new(NetworkInvoker::new(&config).context("no connections can be made")?);
+    pub async fn start(
+        config: ProxyConfig,
+        tls: Option<ClientTls>,
+        options: &mut ServerOptions,
+    ) -> anyhow::Result<Self> {
+        let invoker = Arc::new(NetworkInvoker::new(&config, tls).context("no connections can be made")?);
         if tokio::time::timeout(FIRST_LOOK, invoker.look()).await.is_err() {
             tracing::warn!("the name servers take long to answer");
         }

@@ -2,8 +2,8 @@
 
 use crate::settings::last;
 use anyhow::{Context, bail};
-use roxmq_remoting::ServerOptions;
 use roxmq_remoting::options::{ClientAuth, ServerTls, TlsMode};
+use roxmq_remoting::{ClientTls, ServerOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,14 +43,39 @@ fn tls(pairs: &[(String, String)]) -> anyhow::Result<ServerTls> {
     })
 }
 
+/// Reads `tls.enable` and `tls.client.*`: how the process speaks to other servers. Like the Java client it trusts every
+/// server until it is told whom to trust.
+pub fn client_tls(pairs: &[(String, String)]) -> anyhow::Result<Option<ClientTls>> {
+    let flag = |key: &str| match last(pairs, key) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => bail!("{key} is '{other}'; it can be true or false"),
+    };
+    let path = |key| last(pairs, key).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let trust_cert_path = path("tls.client.trustCertPath");
+    if flag("tls.client.authServer")? && trust_cert_path.is_none() {
+        bail!(
+            "tls.client.authServer is true; tls.client.trustCertPath must say who signs the servers' certificates"
+        );
+    }
+    let tls = ClientTls {
+        trust_cert_path,
+        key_path: path("tls.client.keyPath"),
+        cert_path: path("tls.client.certPath"),
+    };
+    Ok(flag("tls.enable")?.then_some(tls))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
     fn options(pairs: &[(&str, &str)]) -> anyhow::Result<ServerOptions> {
-        let pairs: Vec<_> =
-            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        server_options(&pairs)
+        server_options(&owned(pairs))
     }
 
     #[test]
@@ -70,11 +95,30 @@ mod tests {
     }
 
     #[test]
+    fn tls_to_other_servers_is_asked_for() {
+        let tls = |pairs: &[(&str, &str)]| client_tls(&owned(pairs)).expect("all of it is right");
+        assert_eq!(tls(&[]), None);
+        assert_eq!(tls(&[("tls.enable", "false"), ("tls.client.trustCertPath", "/ca.pem")]), None);
+        assert_eq!(tls(&[("tls.enable", "true")]), Some(ClientTls::default()));
+        let trusting = ClientTls { trust_cert_path: Some(PathBuf::from("/ca.pem")), ..ClientTls::default() };
+        let given = [
+            ("tls.enable", "true"),
+            ("tls.client.authServer", "true"),
+            ("tls.client.trustCertPath", "/ca.pem"),
+        ];
+        assert_eq!(tls(&given), Some(trusting));
+    }
+
+    #[test]
     fn wrong_values_are_named() {
         let check = |key: &str, value: &str| {
-            let error = options(&[(key, value)]).expect_err(key).to_string();
+            let pairs = owned(&[(key, value)]);
+            let error = server_options(&pairs).map(drop).and_then(|()| client_tls(&pairs).map(drop));
+            let error = error.expect_err(key).to_string();
             assert!(error.contains(key) && error.contains(value), "{error}");
         };
+        check("tls.enable", "yes");
+        check("tls.client.authServer", "true");
         check("tls.server.mode", "maybe");
         check("tls.server.need.client.auth", "sometimes");
         check("serverChannelMaxIdleTimeSeconds", "soon");
