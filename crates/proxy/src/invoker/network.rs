@@ -9,7 +9,8 @@
 //!
 //! The price is small, because a connection that nobody uses is a task that sleeps without buffers: 1 to 2 KiB here and at
 //! the broker, and a file descriptor. It is made by the first call that needs the broker, and only brokers of the client's own
-//! topics are told of it. A client that only asks for routes has none.
+//! topics are told of it. A client that only asks for routes has none. Requests that wait for messages have one more
+//! each, so that they can be given up ([`polls`]).
 //!
 //! **What is known of the cluster.** Brokers by name ([`members`]), topics ([`topics`]) and groups ([`groups`]) are kept
 //! while they are used ([`cache`]), asked for again every few seconds, and at once when a connection broke. What is
@@ -23,8 +24,10 @@ mod groups;
 mod link;
 mod members;
 mod name_servers;
+mod polls;
 mod reach;
 mod topics;
+mod upkeep;
 
 use super::{Invoker, Link, Pending, TakeFromBroker, Topic, Unanswered, success, unreadable};
 use crate::config::ProxyConfig;
@@ -43,13 +46,12 @@ use roxmq_protocol::body::route::TopicRouteData;
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::json::FromJson;
-use roxmq_remoting::{Client, ClientOptions, ClientTls, TlsError};
+use roxmq_remoting::{Client, ClientOptions, ClientTls, Connection, Service, TlsError};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, Semaphore};
-use tokio::task::JoinSet;
+use tokio::sync::Notify;
 use topics::Routed;
 
 /// For what brokers answer at once.
@@ -58,10 +60,6 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Shorter than the time after which brokers close: whoever closes first never sends into a closing connection.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(100);
-/// How much time is at least between two looks at the cluster.
-const LOOK_PAUSE: Duration = Duration::from_millis(500);
-/// How many topics and groups are asked for at the same time.
-const REFRESHES_MAX: usize = 16;
 
 pub struct NetworkInvoker {
     network: Arc<Network>,
@@ -117,7 +115,7 @@ impl NetworkInvoker {
 
     /// Keeps what is known up to date, until the future is dropped.
     pub fn run(&self) -> impl Future<Output = ()> + Send + use<> {
-        run(Arc::clone(&self.network))
+        upkeep::run(Arc::clone(&self.network))
     }
 
     /// Asks the name servers for the brokers.
@@ -154,51 +152,6 @@ impl NetworkInvoker {
 /// A time that timers can wait for.
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds.clamp(1, 86_400))
-}
-
-async fn run(network: Arc<Network>) {
-    let mut last = Instant::now();
-    loop {
-        let due = tokio::time::Instant::from_std(last + network.refresh);
-        // An early look is for what is in trouble; it doesn't put off the next for everything.
-        let is_early = tokio::time::timeout_at(due, network.changed.notified()).await.is_ok();
-        let start = Instant::now();
-        network.look().await;
-        if is_early && start < last + network.refresh {
-            let has_trouble = |routed: &Routed| {
-                routed.topic.brokers.iter().any(|broker| !network.is_reachable(&broker.name))
-            };
-            let since = last.checked_sub(network.refresh).unwrap_or(last);
-            let topics = network.topics.used_since(since, start, has_trouble);
-            refresh(&network, topics, Vec::new()).await;
-        } else {
-            let topics = network.topics.used_since(last, start, |_| true);
-            let groups = network.groups.used_since(last, start, |_| true);
-            last = start;
-            refresh(&network, topics, groups).await;
-        }
-        tokio::time::sleep(LOOK_PAUSE.saturating_sub(start.elapsed())).await;
-    }
-}
-
-async fn refresh(network: &Arc<Network>, topics: Vec<Box<str>>, groups: Vec<Box<str>>) {
-    let turns = Arc::new(Semaphore::new(REFRESHES_MAX));
-    let mut tasks = JoinSet::new();
-    for topic in topics {
-        let (network, turns) = (Arc::clone(network), Arc::clone(&turns));
-        tasks.spawn(async move {
-            let _turn = turns.acquire().await;
-            network.topics.refresh(&topic, |before| topics::ask(&network, &topic, before)).await;
-        });
-    }
-    for group in groups {
-        let (network, turns) = (Arc::clone(network), Arc::clone(&turns));
-        tasks.spawn(async move {
-            let _turn = turns.acquire().await;
-            network.groups.refresh(&group, |_| groups::ask(&network, &group)).await;
-        });
-    }
-    while tasks.join_next().await.is_some() {}
 }
 
 impl Network {
@@ -252,9 +205,28 @@ impl Network {
         Err(Unanswered::Unreached { broker: broker.into(), reason })
     }
 
-    fn unreachable(&self, address: &Arc<str>, reason: String) {
-        self.reach.failed(address, reason, Instant::now());
-        self.look_again();
+    /// A connection that is the caller's alone; what the broker asks over it goes to this service.
+    async fn connect<S: Service>(
+        &self,
+        broker: &str,
+        address: &Arc<str>,
+        service: Arc<S>,
+    ) -> Result<Arc<Connection>, Unanswered> {
+        let unreached = |reason| Unanswered::Unreached { broker: broker.into(), reason };
+        if let Some(reason) = self.reach.trouble(address, Instant::now()) {
+            return Err(unreached(reason));
+        }
+        match self.client.connect_alone(address, service).await {
+            Ok(connection) => {
+                self.reach.succeeded(address);
+                Ok(connection)
+            }
+            Err(error) => {
+                self.reach.failed(address, error.to_string(), Instant::now());
+                self.look_again();
+                Err(unreached(error.to_string()))
+            }
+        }
     }
 
     fn look_again(&self) {

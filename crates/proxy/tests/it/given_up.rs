@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// What waits for as long as it may is answered after this time.
-const POLLING: Duration = Duration::from_secs(20);
+pub const POLLING: Duration = Duration::from_secs(20);
 const MANY: usize = 200;
 
 async fn start() -> Node {
@@ -19,11 +19,11 @@ async fn start() -> Node {
     node
 }
 
-fn waiting() -> ReceiveMessageRequest {
+pub fn waiting() -> ReceiveMessageRequest {
     ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") }
 }
 
-fn waits(client: &Peer) -> impl Future<Output = ()> + Send + 'static {
+pub fn waits(client: &Peer) -> impl Future<Output = ()> + Send + 'static {
     let mut client = client.clone();
     async move {
         client.receive(waiting()).await;

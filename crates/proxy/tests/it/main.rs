@@ -4,6 +4,7 @@
 
 mod client;
 mod cluster;
+mod cluster_given_up;
 mod cluster_questions;
 mod connections;
 mod errors;

@@ -1,10 +1,12 @@
 //! One client's connections to the brokers: one to each that it calls, made with its first call.
 //!
 //! A broker takes a connection for the client: what a client has said of itself is said again on each new connection,
-//! before anything else. So a broker that was restarted knows its clients as soon as they call it.
+//! before anything else. So a broker that was restarted knows its clients as soon as they call it. Requests that wait go
+//! over others ([`super::polls`]).
 
 use super::Network;
-use crate::invoker::{FromBroker, Link, Pending, TakeFromBroker, Unanswered};
+use super::polls::Polls;
+use crate::invoker::{FromBroker, GivenUp, Link, Pending, TakeFromBroker, Unanswered};
 use parking_lot::Mutex;
 use roxmq_protocol::body::heartbeat::HeartbeatData;
 use roxmq_protocol::code::{request, response};
@@ -13,14 +15,20 @@ use roxmq_protocol::frame::Frame;
 use roxmq_protocol::header::Encoding;
 use roxmq_protocol::json::FromJson;
 use roxmq_remoting::{CallError, Connection, Output, Service};
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Of headers to brokers, which read both and answer in the same: the compact one costs them and us less.
+const ENCODING: Encoding = Encoding::Binary;
 
 pub struct NetworkLink {
     network: Arc<Network>,
     take: Arc<TakeFromBroker>,
     slots: Mutex<Vec<Slot>>,
+    polls: Polls,
     /// The last heartbeat with all that the client is.
     heartbeat: Mutex<Option<Command>>,
     /// Set under the lock of the slots.
@@ -49,6 +57,7 @@ impl NetworkLink {
             network,
             take: Arc::new(take),
             slots: Mutex::default(),
+            polls: Polls::default(),
             heartbeat: Mutex::default(),
             closed: AtomicBool::new(false),
         }
@@ -96,25 +105,12 @@ impl NetworkLink {
     }
 
     async fn connect(&self, broker: &str, address: &Arc<str>) -> Result<Arc<Connection>, Unanswered> {
-        let network = &self.network;
-        let unreached = |reason| Unanswered::Unreached { broker: broker.into(), reason };
-        if let Some(reason) = network.reach.trouble(address, Instant::now()) {
-            return Err(unreached(reason));
-        }
         let from_broker = Arc::new(BrokersRequests { broker: broker.into(), take: Arc::clone(&self.take) });
-        match network.client.connect_alone(address, from_broker).await {
-            Ok(connection) => {
-                network.reach.succeeded(address);
-                if let Some(heartbeat) = self.heartbeat.lock().clone() {
-                    connection.oneway(heartbeat);
-                }
-                Ok(connection)
-            }
-            Err(error) => {
-                network.unreachable(address, error.to_string());
-                Err(unreached(error.to_string()))
-            }
+        let connection = self.network.connect(broker, address, from_broker).await?;
+        if let Some(heartbeat) = self.heartbeat.lock().clone() {
+            connection.oneway_in(ENCODING, heartbeat);
         }
+        Ok(connection)
     }
 
     fn keep(&self, broker: &str, address: Arc<str>, connection: Arc<Connection>) {
@@ -141,6 +137,8 @@ impl NetworkLink {
         for connection in slots.drain(..).filter_map(|slot| slot.connection) {
             connection.close();
         }
+        drop(slots);
+        self.polls.close();
     }
 
     /// The brokers that it has connections to.
@@ -157,8 +155,16 @@ impl NetworkLink {
 
     /// Sends a request that nobody answers.
     pub async fn oneway(&self, broker: &str, request: Command) -> Result<(), Unanswered> {
-        self.connection(broker).await?.oneway(request);
+        self.connection(broker).await?.oneway_in(ENCODING, request);
         Ok(())
+    }
+
+    /// Why a call that was handed to a connection has no answer.
+    fn unanswered(&self, broker: &str, reason: CallError) -> Unanswered {
+        if reason == CallError::Closed {
+            self.network.look_again();
+        }
+        Unanswered::of_call(broker, reason)
     }
 
     /// What the client is from now on, as far as the brokers accepted it.
@@ -175,6 +181,15 @@ impl NetworkLink {
     }
 }
 
+async fn in_time<T>(
+    broker: &str,
+    timeout: Duration,
+    connecting: impl Future<Output = Result<T, Unanswered>>,
+) -> Result<T, Unanswered> {
+    let connected = tokio::time::timeout(timeout, connecting).await;
+    connected.unwrap_or_else(|_| Err(Unanswered::of_call(broker, CallError::Timeout(timeout))))
+}
+
 /// Clients that have said what they subscribe to may leave it out for as long as it stays the same.
 fn is_complete(heartbeat: &Command) -> bool {
     HeartbeatData::from_json_bytes(&heartbeat.body).is_ok_and(|data| !data.without_sub)
@@ -189,28 +204,44 @@ impl Link for NetworkLink {
     ) -> Pending<'a, Command, Unanswered> {
         Box::pin(async move {
             let start = Instant::now();
-            let of_call = |reason| Unanswered::of_call(broker, reason);
-            let connection = match tokio::time::timeout(timeout, self.connection(broker)).await {
-                Ok(connection) => connection?,
-                Err(_) => return Err(of_call(CallError::Timeout(timeout))),
-            };
+            let connection = in_time(broker, timeout, self.connection(broker)).await?;
             let noted = matches!(request.code, request::HEART_BEAT | request::UNREGISTER_CLIENT)
                 .then(|| request.clone());
-            let answer = connection.call(request, timeout.saturating_sub(start.elapsed())).await;
-            match answer {
-                Ok(answer) => {
-                    if let Some(request) = noted {
-                        self.note(&request, &answer);
-                    }
-                    Ok(answer)
-                }
-                Err(reason) => {
-                    if reason == CallError::Closed {
-                        self.network.look_again();
-                    }
-                    Err(of_call(reason))
+            let answer = connection.call_in(ENCODING, request, timeout.saturating_sub(start.elapsed())).await;
+            let answer = answer.map_err(|reason| self.unanswered(broker, reason))?;
+            if let Some(request) = noted {
+                self.note(&request, &answer);
+            }
+            Ok(answer)
+        })
+    }
+
+    fn call_until<'a>(
+        &'a self,
+        broker: &'a str,
+        request: Command,
+        timeout: Duration,
+        given_up: GivenUp,
+    ) -> Pending<'a, Command, Unanswered> {
+        Box::pin(async move {
+            let start = Instant::now();
+            let Some(poll) = in_time(broker, timeout, self.polls.begin(&self.network, broker)).await? else {
+                return self.call(broker, request, timeout).await;
+            };
+            let connection = Arc::clone(poll.connection());
+            let mut call =
+                pin!(connection.call_in(ENCODING, request, timeout.saturating_sub(start.elapsed())));
+            tokio::select! {
+                biased;
+                () = given_up => {}
+                answer = &mut call => {
+                    let answer = answer.map_err(|reason| self.unanswered(broker, reason))?;
+                    poll.end();
+                    return Ok(answer);
                 }
             }
+            connection.close();
+            call.await.map_err(|reason| Unanswered::of_call(broker, reason))
         })
     }
 
@@ -219,7 +250,7 @@ impl Link for NetworkLink {
         let slot = slots.iter().find(|slot| *slot.broker == *broker);
         if let Some(connection) = slot.and_then(|slot| slot.connection.clone()) {
             drop(slots);
-            connection.respond(opaque, Encoding::Json, answer);
+            connection.respond(opaque, ENCODING, answer);
         }
     }
 
