@@ -4,7 +4,6 @@
 
 use crate::invoker::{Invoker, Topic};
 use crate::refusal::Result;
-use crate::schema::MessageType;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
@@ -47,22 +46,6 @@ impl Facts {
     /// To be called when a broker says that it doesn't have the topic.
     pub fn forget_topic(&self, topic: &str) {
         self.topics.by_name.lock().remove(topic);
-    }
-}
-
-/// The types of messages that a topic takes, by its attribute `message.type`.
-pub fn accepted_types(topic: &Topic) -> &'static [MessageType] {
-    match topic.attributes.get("message.type").map(String::as_str) {
-        None | Some("NORMAL") => &[MessageType::Normal],
-        Some("FIFO") => &[MessageType::Fifo],
-        Some("DELAY") => &[MessageType::Delay],
-        Some("TRANSACTION") => &[MessageType::Transaction],
-        Some("LITE") => &[MessageType::Lite],
-        Some("PRIORITY") => &[MessageType::Priority],
-        Some("MIXED") => {
-            &[MessageType::Normal, MessageType::Fifo, MessageType::Delay, MessageType::Transaction]
-        }
-        Some(_) => &[MessageType::Unspecified],
     }
 }
 

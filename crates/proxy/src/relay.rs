@@ -1,12 +1,14 @@
 //! The remoting protocol in front of the brokers of a cluster: a client takes the proxy for its name server, is told that
 //! every broker is here, and its requests go to the broker that each of them is for.
 //!
-//! Nothing is translated: requests and answers go on as they are. A client has its own connection to each broker, so
+//! Nothing is translated: requests and answers go on as they are, but for sends of a kind of message that their topic
+//! doesn't take. A client has its own connection to each broker, so
 //! whatever a broker asks of it, or tells it, finds it here.
 
 mod answers;
 mod asked;
 mod destination;
+mod kinds;
 mod membership;
 mod route;
 mod session;
@@ -24,6 +26,7 @@ pub struct Relay {
     invoker: Arc<NetworkInvoker>,
     /// `remotingAccessAddr` and `remotingListenPort`: where clients are told to find the brokers.
     access: Option<String>,
+    check_message_type: bool,
 }
 
 impl Relay {
@@ -33,7 +36,7 @@ impl Relay {
             true => format!("[{host}]:{}", config.remoting_listen_port),
             false => format!("{host}:{}", config.remoting_listen_port),
         });
-        Relay { invoker, access }
+        Relay { invoker, access, check_message_type: config.check_message_type }
     }
 }
 
@@ -41,7 +44,7 @@ impl Service for Relay {
     type Session = Arc<Session>;
 
     fn open(&self, connection: &Arc<Connection>) -> Arc<Session> {
-        Session::open(Arc::clone(&self.invoker), connection, self.access.clone())
+        Session::open(Arc::clone(&self.invoker), connection, self.access.clone(), self.check_message_type)
     }
 
     fn request(

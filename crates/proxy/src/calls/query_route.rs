@@ -1,8 +1,8 @@
 //! The queues of a topic, and where they are.
 
 use crate::addresses;
-use crate::facts::accepted_types;
 use crate::invoker::TopicBroker;
+use crate::message::kind::accepted_types;
 use crate::names;
 use crate::proxy::{Proxy, call_site};
 use crate::refusal::{Result, ok};

@@ -1,8 +1,8 @@
 //! A message taken back before it is delivered.
 
 use super::ack::check_broker_name;
-use crate::facts::accepted_types;
 use crate::invoker::success;
+use crate::message::kind::accepted_types;
 use crate::names;
 use crate::proxy::Proxy;
 use crate::refusal::{Refusal, Result, ok};

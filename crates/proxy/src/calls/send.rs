@@ -4,8 +4,6 @@ mod choice;
 mod outcome;
 
 use crate::client::Client;
-use crate::facts::accepted_types;
-use crate::invoker::Topic;
 use crate::message::queue_choice::Queue;
 use crate::message::{check, kind, to_broker};
 use crate::names;
@@ -31,7 +29,7 @@ pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Resu
     let topic = proxy.facts.topic(&topic_name).await?;
     let outgoing = Outgoing::of(&topic_name, &messages, now_ms)?;
     if proxy.config.check_message_type {
-        check_kind(&topic_name, &topic, outgoing.kind)?;
+        kind::check(&topic_name, &topic, outgoing.kind)?;
     }
     let mut choice = Choice::of(&messages, &topic);
     let (answer, queue) = loop {
@@ -70,24 +68,6 @@ fn check_all<'a>(proxy: &Proxy, messages: &'a [Message], now_ms: i64) -> Result<
         check::check(message, &proxy.config, now_ms)?;
     }
     Ok(topic)
-}
-
-fn check_kind(name: &str, topic: &Topic, kind: MessageType) -> Result<()> {
-    // What comes back to be tried again keeps its properties, whatever the topic was made for.
-    if stored_names::is_retry_topic(name) || stored_names::is_dlq_topic(name) {
-        return Ok(());
-    }
-    let accepted = accepted_types(topic);
-    if accepted.contains(&kind) {
-        return Ok(());
-    }
-    let expected: Vec<_> = accepted.iter().map(MessageType::as_str_name).collect();
-    let text = format!(
-        "topic {name} takes messages of the type {} but this one is {}",
-        expected.join(", "),
-        kind.as_str_name()
-    );
-    Err(Refusal::new(Code::MessagePropertyConflictWithType, text))
 }
 
 /// What goes to the broker, but for the queue.

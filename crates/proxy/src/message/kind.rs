@@ -1,6 +1,9 @@
-//! What kind a message is: its properties say so, whatever the sender called it.
+//! What kind a message is: its properties say so, whatever the sender called it. And which kinds a topic takes.
 
-use crate::schema::MessageType;
+use crate::invoker::Topic;
+use crate::refusal::{Refusal, Result};
+use crate::schema::{Code, MessageType};
+use roxmq_protocol::names;
 use roxmq_protocol::properties::{Properties, name};
 
 pub fn of(properties: Properties<'_>) -> MessageType {
@@ -26,6 +29,41 @@ pub fn of(properties: Properties<'_>) -> MessageType {
         MessageType::Lite
     } else {
         MessageType::Normal
+    }
+}
+
+/// Refuses a kind that the topic doesn't take.
+pub fn check(topic_name: &str, topic: &Topic, kind: MessageType) -> Result<()> {
+    // What comes back to be tried again keeps its properties, whatever the topic was made for.
+    if names::is_retry_topic(topic_name) || names::is_dlq_topic(topic_name) {
+        return Ok(());
+    }
+    let accepted = accepted_types(topic);
+    if accepted.contains(&kind) {
+        return Ok(());
+    }
+    let expected: Vec<_> = accepted.iter().map(MessageType::as_str_name).collect();
+    let text = format!(
+        "topic {topic_name} takes messages of the type {} but this one is {}",
+        expected.join(", "),
+        kind.as_str_name()
+    );
+    Err(Refusal::new(Code::MessagePropertyConflictWithType, text))
+}
+
+/// The types of messages that a topic takes, by its attribute `message.type`.
+pub fn accepted_types(topic: &Topic) -> &'static [MessageType] {
+    match topic.attributes.get("message.type").map(String::as_str) {
+        None | Some("NORMAL") => &[MessageType::Normal],
+        Some("FIFO") => &[MessageType::Fifo],
+        Some("DELAY") => &[MessageType::Delay],
+        Some("TRANSACTION") => &[MessageType::Transaction],
+        Some("LITE") => &[MessageType::Lite],
+        Some("PRIORITY") => &[MessageType::Priority],
+        Some("MIXED") => {
+            &[MessageType::Normal, MessageType::Fifo, MessageType::Delay, MessageType::Transaction]
+        }
+        Some(_) => &[MessageType::Unspecified],
     }
 }
 

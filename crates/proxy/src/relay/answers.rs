@@ -21,6 +21,7 @@ pub fn refusal(refusal: Refusal) -> Command {
     let code = match refusal.code {
         Code::TopicNotFound => response::TOPIC_NOT_EXIST,
         Code::ConsumerGroupNotFound => response::SUBSCRIPTION_GROUP_NOT_EXIST,
+        Code::MessagePropertyConflictWithType => response::MESSAGE_ILLEGAL,
         _ => response::SYSTEM_ERROR,
     };
     Command::response(code).remark(refusal.text)

@@ -2,8 +2,9 @@
 
 use super::destination::{self, Destination};
 use super::membership::Membership;
-use super::{answers, asked, route};
+use super::{answers, asked, kinds, route};
 use crate::invoker::{Link, NetworkInvoker, NetworkLink};
+use crate::refusal::Result;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
 use roxmq_remoting::Connection;
@@ -24,6 +25,8 @@ pub struct Session {
     membership: Membership,
     /// Where the client is told to find every broker.
     here: String,
+    /// Whether topics take only the kind of message that they are for.
+    check_message_type: bool,
 }
 
 impl Session {
@@ -31,6 +34,7 @@ impl Session {
         invoker: Arc<NetworkInvoker>,
         connection: &Arc<Connection>,
         access: Option<String>,
+        check_message_type: bool,
     ) -> Arc<Self> {
         let here = access.unwrap_or_else(|| {
             let local = connection.local();
@@ -39,7 +43,7 @@ impl Session {
         Arc::new_cyclic(|session: &Weak<Session>| {
             let (session, connection) = (Weak::clone(session), Arc::downgrade(connection));
             let link = invoker.link(Box::new(move |from| asked::pass_on(&session, &connection, from)));
-            Session { invoker, link, membership: Membership::default(), here }
+            Session { invoker, link, membership: Membership::default(), here, check_message_type }
         })
     }
 
@@ -69,7 +73,7 @@ impl Session {
     }
 
     async fn answer(&self, destination: Destination, request: Command) -> Command {
-        let Session { invoker, link, membership, here } = self;
+        let Session { invoker, link, membership, here, .. } = self;
         match destination {
             Destination::Route => {
                 route::answer(invoker, here, &request).await.unwrap_or_else(answers::refusal)
@@ -90,20 +94,30 @@ impl Session {
                 }
             }
             Destination::Named | Destination::NamedInBody => match self.broker(destination, &request).await {
-                Some(broker) => {
-                    let timeout = timeout(&request);
-                    let answer = link.call(&broker, request, timeout).await;
-                    answer.unwrap_or_else(|failure| answers::unanswered(&failure))
-                }
+                Some(broker) => match self.check(&request).await {
+                    Ok(()) => {
+                        let timeout = timeout(&request);
+                        let answer = link.call(&broker, request, timeout).await;
+                        answer.unwrap_or_else(|failure| answers::unanswered(&failure))
+                    }
+                    Err(refusal) => answers::refusal(refusal),
+                },
                 None => answers::unnamed(request.code),
             },
         }
+    }
+
+    async fn check(&self, request: &Command) -> Result<()> {
+        if self.check_message_type { kinds::check(&self.invoker, request).await } else { Ok(()) }
     }
 
     async fn pass_on_oneway(&self, destination: Destination, request: Command) {
         let code = request.code;
         match self.broker(destination, &request).await {
             Some(broker) => {
+                if let Err(refusal) = self.check(&request).await {
+                    return tracing::debug!(code, %refusal, "a request that nobody answers is refused");
+                }
                 if let Err(failure) = self.link.oneway(&broker, request).await {
                     tracing::debug!(code, %failure, "a request that nobody answers is lost");
                 }
