@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the official clients, the real mqadmin and the two-way store proof against `roxmq server` on loopback.
+# Runs the official clients, the real mqadmin and the two-way store proof against `roxmq server` on loopback, and clients
+# through `roxmq proxy`.
 # Needs JDK, Maven and Go, and the judge's programs in JUDGE_DIR (beside the checkout by default); says so and
 # succeeds where those are absent, so that the tests need nothing but Rust.
 set -euo pipefail
@@ -15,7 +16,7 @@ cargo build --release --locked -p roxmq
 export ROXMQ="$PWD/target/release/roxmq" JUDGE_DIR
 
 failed=0
-for part in clients restarts rust mqadmin store_both_ways; do
+for part in clients proxy restarts rust mqadmin store_both_ways; do
   printf '\n== interop: %s\n' "$part"
   "interop/$part.sh" || { echo "interop: $part failed"; failed=1; }
 done
