@@ -127,7 +127,7 @@ async fn a_peer_that_closed_its_side_gets_the_answers_it_was_promised() {
     until("nothing waits for it any more", || service.open.load(Ordering::SeqCst) == 0).await;
     service.gate.add_permits(1);
     let rest = peer.rest().await;
-    assert_eq!(&frame::decode(&rest).unwrap().body[..], b"late");
+    assert_eq!(frame::decode(&rest).unwrap().body, b"late");
 }
 
 /// A promise that nobody keeps doesn't keep the connection.
