@@ -17,7 +17,7 @@ export GRPC_ENDPOINT="127.0.0.1:$GRPC_PORT"
 
 WORK="$(mktemp -d)"
 declare -A PIDS
-trap 'kill -9 "${PIDS[@]}" 2> /dev/null || true; rm -rf "$WORK"' EXIT
+trap '{ kill -9 "${PIDS[@]}"; wait "${PIDS[@]}"; } 2> /dev/null || true; rm -rf "$WORK"' EXIT
 
 start() { # name arguments...
   local name="$1"
