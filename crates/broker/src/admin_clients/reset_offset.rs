@@ -52,6 +52,8 @@ fn reset(broker: &Arc<Broker>, request: &Command) -> Result<Command, Refusal> {
         }
         offset_table.insert(queue, offset);
     }
+    // So do consumers over POP.
+    broker.pop_waits.wake(broker, &header.group, &header.topic, None);
     tracing::info!(group = %header.group, topic = %header.topic, queues = offset_table.len(), "offsets were reset");
     Ok(answer(&ResetOffsetTable { offset_table }))
 }

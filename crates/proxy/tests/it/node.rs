@@ -54,7 +54,11 @@ impl Node {
 
     /// With these keys for the broker.
     pub async fn start_with(keys: &[(&str, &str)], proxy: ProxyConfig) -> Node {
-        let dir = TempDir::new().unwrap();
+        Node::start_in(TempDir::new().unwrap(), keys, proxy).await
+    }
+
+    /// Over the store that another one left.
+    pub async fn start_in(dir: TempDir, keys: &[(&str, &str)], proxy: ProxyConfig) -> Node {
         // Small files, so that a test leaves little behind and starts at once.
         let pairs = [
             ("storePathRootDir", dir.path().to_str().unwrap()),
@@ -110,9 +114,14 @@ impl Node {
         Clients::connect(self.address()).await.client(id)
     }
 
+    /// Asks over the remoting protocol.
+    pub async fn ask(&self, request: Command) -> Command {
+        Client::new().call(&self.address().to_string(), request, PATIENCE).await.unwrap()
+    }
+
     /// What an operator would ask over the remoting protocol.
     pub async fn operate(&self, request: Command) -> Command {
-        let answer = Client::new().call(&self.address().to_string(), request, PATIENCE).await.unwrap();
+        let answer = self.ask(request).await;
         assert_eq!(answer.code, 0, "{:?}", answer.remark);
         answer
     }
@@ -133,6 +142,10 @@ impl Node {
     pub async fn group(&self, json: &str) {
         self.operate(Command::request(request::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).body(json.to_owned()))
             .await;
+    }
+
+    pub async fn delete_topic(&self, name: &str) {
+        self.operate(Command::request(request::DELETE_TOPIC_IN_BROKER).with("topic", name)).await;
     }
 
     pub async fn delete_group(&self, name: &str) {

@@ -1,8 +1,10 @@
 //! What brokers ask of clients over their telemetry streams, and what becomes of the answers.
 
-use crate::client::{Say, code, message, resource};
+use crate::client::{Clients, Say, code, message, resource};
+use crate::errors::requests::producer;
 use crate::lives::{consumer, heartbeat};
 use crate::node::Node;
+use crate::remoting;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_proxy::ProxyConfig;
@@ -85,20 +87,7 @@ async fn a_consumer_consumes_one_message_now() {
     let mut client = node.client("c").await;
     let (mut stream, say) = client.conversation(consumer("G")).await;
     next(&mut stream).await;
-    let send = [
-        ("a", "PG"),
-        ("b", "T"),
-        ("c", "TBW102"),
-        ("d", "4"),
-        ("e", "0"),
-        ("f", "0"),
-        ("g", "1"),
-        ("h", "0"),
-    ];
-    let send = send
-        .into_iter()
-        .fold(Command::request(request::SEND_MESSAGE_V2), |send, (name, value)| send.with(name, value));
-    let sent = node.operate(send.body(b"again".to_vec())).await;
+    let sent = node.operate(remoting::send("T", "", "again")).await;
     let id = sent.field("msgId").unwrap();
     let question = Command::request(request::CONSUME_MESSAGE_DIRECTLY)
         .with("consumerGroup", "G")
@@ -234,5 +223,30 @@ async fn a_changed_group_changes_the_settings_of_its_clients() {
     assert_eq!((backoff.initial.unwrap().seconds, backoff.multiplier), (1, 3.0));
     let Some(PubSub::Subscription(subscription)) = told.pub_sub else { panic!("no subscription") };
     assert!(subscription.fifo());
+    node.stop().await;
+}
+
+/// The one that sent the half message is gone; any other producer of the topic can say how it ends.
+#[tokio::test]
+async fn a_producer_that_is_there_is_asked_for_one_that_is_gone() {
+    let keys = [("transactionTimeOut", "100"), ("transactionCheckInterval", "100")];
+    let node = Node::start_with(&keys, ProxyConfig::default()).await;
+    node.topic("X", "TRANSACTION").await;
+    let gone = Clients::connect(node.address()).await;
+    let mut sender = gone.client("gone");
+    sender.telemetry(producer("X")).await.message().await.unwrap().unwrap();
+    let mut half = message("X", "01CD", "half");
+    half.system_properties.as_mut().unwrap().set_message_type(MessageType::Transaction);
+    let sent = sender.send(vec![half]).await;
+    assert_eq!(code(sent.status.as_ref()), Code::Ok);
+    gone.cut();
+
+    let mut other = node.client("other").await;
+    let (mut stream, _say) = other.conversation(producer("X")).await;
+    next(&mut stream).await;
+    let Telemetry::RecoverOrphanedTransactionCommand(asked) = next(&mut stream).await else {
+        panic!("the transaction is asked for")
+    };
+    assert_eq!(asked.transaction_id, sent.entries[0].transaction_id);
     node.stop().await;
 }

@@ -1,6 +1,7 @@
 //! Clients of the remoting protocol that take the proxy for their name server.
 
 use crate::cluster::{Cluster, PATIENCE, until};
+use crate::remoting::{self, bodies};
 use parking_lot::Mutex;
 use roxmq_protocol::body::list::ConsumerIdList;
 use roxmq_protocol::body::route::TopicRouteData;
@@ -10,7 +11,6 @@ use roxmq_protocol::frame::Frame;
 use roxmq_protocol::header::Encoding;
 use roxmq_protocol::json::FromJson;
 use roxmq_protocol::message_id::OffsetMessageId;
-use roxmq_protocol::record::{Record, Records};
 use roxmq_protocol::sys_flag::TRANSACTION_COMMIT;
 use roxmq_protocol::sys_flag::pull::{SUBSCRIPTION, SUSPEND};
 use roxmq_remoting::{Client, ClientOptions, Connection, Output, Service};
@@ -88,18 +88,7 @@ impl Remote {
 }
 
 fn send(broker: &str, properties: &str, body: &str) -> Command {
-    Command::request(request::SEND_MESSAGE_V2)
-        .with("a", "PG")
-        .with("b", "T")
-        .with("c", "TBW102")
-        .with("d", 4)
-        .with("e", 1)
-        .with("f", if properties.is_empty() { 0 } else { 4 })
-        .with("g", 1)
-        .with("h", 0)
-        .with("i", properties)
-        .with("n", broker)
-        .body(body.to_owned())
+    remoting::send("T", properties, body).with("n", broker)
 }
 
 /// A pull of what is there.
@@ -108,23 +97,7 @@ fn pull(broker: &str) -> Command {
 }
 
 fn pull_with(broker: &str, sys_flag: i32, wait_ms: i64) -> Command {
-    Command::request(request::PULL_MESSAGE)
-        .with("consumerGroup", "G")
-        .with("topic", "T")
-        .with("queueId", 1)
-        .with("queueOffset", 0)
-        .with("maxMsgNums", 32)
-        .with("sysFlag", sys_flag)
-        .with("commitOffset", 0)
-        .with("suspendTimeoutMillis", wait_ms)
-        .with("subscription", "*")
-        .with("subVersion", 0)
-        .with("bname", broker)
-}
-
-fn bodies(answer: &Command) -> Vec<String> {
-    let body = |record: Record<'_>| String::from_utf8(record.body.to_vec()).unwrap();
-    Records::new(&answer.body).map(|record| body(record.unwrap())).collect()
+    remoting::pull("T", 1, sys_flag, wait_ms).with("bname", broker)
 }
 
 #[tokio::test]
