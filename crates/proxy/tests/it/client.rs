@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tonic::body::Body;
@@ -37,8 +38,19 @@ impl Clients {
         Clients::connect_with(address, builder).await
     }
 
+    /// Over a connection on which somebody has said this before.
+    pub async fn connect_after(address: SocketAddr, said: &[u8]) -> Clients {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(said).await.unwrap();
+        Clients::over(stream, address, Builder::new(TokioExecutor::new())).await
+    }
+
     async fn connect_with(address: SocketAddr, builder: Builder<TokioExecutor>) -> Clients {
-        let stream = TcpStream::connect(address).await.unwrap().into_std().unwrap();
+        Clients::over(TcpStream::connect(address).await.unwrap(), address, builder).await
+    }
+
+    async fn over(stream: TcpStream, address: SocketAddr, builder: Builder<TokioExecutor>) -> Clients {
+        let stream = stream.into_std().unwrap();
         stream.set_nodelay(true).unwrap();
         let socket = Arc::new(stream.try_clone().unwrap());
         let stream = TcpStream::from_std(stream).unwrap();

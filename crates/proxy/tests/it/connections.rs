@@ -6,6 +6,8 @@ use crate::node::Node;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::{Ping, PingPong};
+use roxmq_protocol::code::request;
+use roxmq_protocol::command::Command;
 use roxmq_proxy::ProxyConfig;
 use roxmq_proxy::schema::*;
 use std::net::SocketAddr;
@@ -75,6 +77,22 @@ async fn a_connection_without_calls_is_ended_and_one_with_an_open_stream_is_not(
     let bare = Bare::connect(node.address()).await;
     assert!(bare.ended().await.is_ok(), "an idle client is told to go, and isn't cut off");
     assert_eq!(code(listening.route("T").await.status.as_ref()), Code::Ok);
+    node.stop().await;
+}
+
+/// Behind a load balancer all clients had its address.
+#[tokio::test]
+async fn a_client_behind_a_load_balancer_has_the_address_that_this_one_names() {
+    let node = Node::start().await;
+    node.topic("T", "NORMAL").await;
+    let header = b"PROXY TCP4 192.0.2.7 192.0.2.8 40007 8081\r\n";
+    let mut client = Clients::connect_after(node.address(), header).await.client("c");
+    let mut stream = client.telemetry(consumer("G")).await;
+    assert_eq!(code(stream.message().await.unwrap().unwrap().status.as_ref()), Code::Ok);
+    let list = Command::request(request::GET_CONSUMER_CONNECTION_LIST).with("consumerGroup", "G");
+    let answer = node.operate(list).await;
+    let body = String::from_utf8_lossy(&answer.body);
+    assert!(body.contains(r#""clientAddr":"192.0.2.7:40007""#), "{body}");
     node.stop().await;
 }
 

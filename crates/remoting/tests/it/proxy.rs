@@ -2,7 +2,10 @@
 
 use crate::support::{Peer, WHO, options, request, start};
 use crate::tls::secure;
-use roxmq_remoting::Server;
+use roxmq_remoting::{Http2, HttpConnection, Server, ServerOptions};
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 fn v2(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     let mut bytes = b"\r\n\r\n\0\r\nQUIT\n".to_vec();
@@ -42,6 +45,44 @@ async fn the_named_source_is_the_remote() {
         check(&four, "10.1.2.3:80 10.1.2.4:81 false").await;
         check(&v2_six(), "[2001::1]:80 [::2]:81 false").await;
     }
+}
+
+/// Tells every HTTP/2 connection where it comes from.
+#[derive(Debug)]
+struct Sources;
+
+impl Http2 for Sources {
+    fn serve(&self, mut connection: HttpConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            connection.stream.read_exact(&mut [0; PREFACE.len()]).await.unwrap();
+            let ends = format!("{} {}", connection.remote, connection.local);
+            connection.stream.write_all(ends.as_bytes()).await.unwrap();
+            connection.stream.shutdown().await.unwrap();
+        })
+    }
+}
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+async fn source<IO: AsyncRead + AsyncWrite + Unpin>(mut peer: Peer<IO>) -> String {
+    peer.drip(PREFACE).await;
+    let mut ends = String::new();
+    peer.io.read_to_string(&mut ends).await.unwrap();
+    ends
+}
+
+#[tokio::test]
+async fn the_named_source_is_that_of_http2_too() {
+    let (server, _) = start(ServerOptions { http2: Some(Arc::new(Sources)), ..options() }).await;
+    let check = async |header: &[u8], expected: &str| {
+        let (mut plain, mut over_tls) = (Peer::connect(&server).await, Peer::connect(&server).await);
+        plain.drip(header).await;
+        over_tls.drip(header).await;
+        assert_eq!(source(plain).await, expected);
+        assert_eq!(source(secure(over_tls).await.unwrap()).await, expected);
+    };
+    check(b"PROXY TCP4 10.1.2.3 10.1.2.4 80 81\r\n", "10.1.2.3:80 10.1.2.4:81").await;
+    check(&v2_six(), "[2001::1]:80 [::2]:81").await;
 }
 
 #[tokio::test]
