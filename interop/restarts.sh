@@ -1,10 +1,33 @@
 #!/usr/bin/env bash
-# The server is stopped, and later killed, under the official Java gRPC client: a producer, a push consumer and a
-# simple consumer go on by themselves when it is there again, and every message whose send was answered reaches both.
+# The server is stopped, and later killed, under the official gRPC clients of Java and of Rust: their producers and
+# consumers go on by themselves when it is there again, and every message whose send was answered reaches each group.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . interop/server.sh
 . "$JUDGE_DIR/env.sh"
+
+run_over_restarts() { # topic command...: a client that is given the endpoint, the topic, and the file that ends it
+  local topic="$1" client status=0
+  shift
+  judge_mqadmin updateTopic -n "$NAMESRV_ADDR" -c DefaultCluster -t "$topic" -r 4 -w 4 > /dev/null
+  "$@" "$GRPC_ENDPOINT" "$topic" "$WORK/stop-$topic" > "$WORK/$topic.out" 2> "$WORK/$topic.err" &
+  client=$!
+  until grep -q sending "$WORK/$topic.out"; do
+    kill -0 "$client" || { cat "$WORK/$topic.out" "$WORK/$topic.err"; return 1; }
+    sleep 0.2
+  done
+  for signal in TERM KILL; do
+    sleep 5
+    stop_server "$signal"
+    sleep 2
+    start_server
+  done
+  sleep 5
+  touch "$WORK/stop-$topic"
+  wait "$client" || status=$?
+  grep -a lacks "$WORK/$topic.out" || tail -20 "$WORK/$topic.err"
+  return "$status"
+}
 
 CLIENT="$JUDGE_HOME/build/java-grpc"
 if [ ! -d "$CLIENT/lib" ]; then
@@ -13,26 +36,11 @@ if [ ! -d "$CLIENT/lib" ]; then
   (cd "$CLIENT" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib)
 fi
 javac -nowarn -cp "$CLIENT/lib/*" -d "$WORK/classes" interop/grpc/Restarts.java
+: "${RUST_CLIENT:=interop/rust/target/debug/examples/restarts}"
+[ -x "$RUST_CLIENT" ] || cargo build --quiet --manifest-path interop/rust/Cargo.toml --example restarts
 
 start_server
-judge_mqadmin updateTopic -n "$NAMESRV_ADDR" -c DefaultCluster -t Restarts -r 4 -w 4 > /dev/null
-: > "$WORK/restarts.out"
-java -Xmx256m -Duser.home="$WORK" -cp "$WORK/classes:$CLIENT/lib/*" Restarts "$GRPC_ENDPOINT" Restarts "$WORK/stop" \
-  > "$WORK/restarts.out" 2> "$WORK/restarts.err" &
-CLIENT_PID=$!
-until grep -q sending "$WORK/restarts.out"; do
-  kill -0 "$CLIENT_PID" || { cat "$WORK/restarts.out" "$WORK/restarts.err"; exit 1; }
-  sleep 0.2
-done
-for signal in TERM KILL; do
-  sleep 5
-  stop_server "$signal"
-  sleep 2
-  start_server
-done
-sleep 5
-touch "$WORK/stop"
-status=0
-wait "$CLIENT_PID" || status=$?
-grep -v sending "$WORK/restarts.out" || tail -20 "$WORK/restarts.err"
-exit "$status"
+failed=0
+run_over_restarts RestartsJava java -Xmx256m -Duser.home="$WORK" -cp "$WORK/classes:$CLIENT/lib/*" Restarts || failed=1
+run_over_restarts RestartsRust "$RUST_CLIENT" || failed=1
+exit "$failed"
