@@ -38,12 +38,7 @@ pub async fn update(proxy: &Proxy, request: Request<UpdateOffsetRequest>) -> Res
     let asked = request.get_ref();
     let queue = Queue::of(asked.message_queue.as_ref())?;
     let group = names::group(asked.group.as_ref())?;
-    if asked.offset < 0 {
-        return Err(Refusal::new(
-            Code::IllegalOffset,
-            format!("the offset is {}; it must be 0 or more", asked.offset),
-        ));
-    }
+    check_offset(asked.offset)?;
     // A group that isn't there is made, if brokers make groups.
     proxy.facts.group(group).await?;
     let update = queue.fields(client.request(request::UPDATE_CONSUMER_OFFSET)).with("consumerGroup", group);
@@ -86,6 +81,15 @@ impl<'a> Queue<'a> {
     pub fn fields(&self, request: Command) -> Command {
         request.with("topic", self.topic).with("queueId", self.id)
     }
+}
+
+/// Of what a client asks for or sets.
+pub fn check_offset(offset: i64) -> Result<()> {
+    if offset < 0 {
+        let text = format!("the offset is {offset}; it must be 0 or more");
+        return Err(Refusal::new(Code::IllegalOffset, text));
+    }
+    Ok(())
 }
 
 fn offset_of(answer: Command) -> Result<i64> {

@@ -1,6 +1,6 @@
 //! Messages from an offset on. The consumer keeps its offset; nothing is out of sight for others.
 
-use super::offsets::Queue;
+use super::offsets::{Queue, check_offset};
 use crate::caller::deadline;
 use crate::message::stored::{self, Delivery};
 use crate::names;
@@ -35,12 +35,7 @@ async fn pull(proxy: &Proxy, request: &Request<PullMessageRequest>) -> Result<Ve
     let asked = request.get_ref();
     let queue = Queue::of(asked.message_queue.as_ref())?;
     let group = names::group(asked.group.as_ref())?;
-    if asked.offset < 0 {
-        return Err(Refusal::new(
-            Code::IllegalOffset,
-            format!("the offset is {}; it must be 0 or more", asked.offset),
-        ));
-    }
+    check_offset(asked.offset)?;
     let wait_ms = wait_ms(proxy, request);
     let (kind, expression) = expression(asked.filter_expression.as_ref());
     let pull = queue
