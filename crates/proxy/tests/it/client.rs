@@ -6,13 +6,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use roxmq_proxy::schema::messaging_service_client::MessagingServiceClient;
 use roxmq_proxy::schema::*;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tonic::body::Body;
 use tonic::{Request, Streaming};
@@ -42,6 +42,14 @@ impl Clients {
     pub async fn connect_after(address: SocketAddr, said: &[u8]) -> Clients {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(said).await.unwrap();
+        Clients::over(stream, address, Builder::new(TokioExecutor::new())).await
+    }
+
+    /// From another of the addresses that this host has.
+    pub async fn connect_from(source: IpAddr, address: SocketAddr) -> Clients {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((source, 0).into()).unwrap();
+        let stream = socket.connect(address).await.unwrap();
         Clients::over(stream, address, Builder::new(TokioExecutor::new())).await
     }
 
