@@ -116,18 +116,17 @@ impl Service for BrokerService {
             return output.reply(&frame.header, unsupported(frame.header.code));
         };
         if let Handler::Send = handler {
-            return session.sends.request(broker, connection, frame, output);
+            return session.sends().request(broker, connection, frame, output);
         }
         if let Handler::Ack = handler {
-            return session.acks.request(broker, frame, output);
+            return session.acks().request(broker, frame, output);
         }
         // What was sent before counts for everything that is asked after it.
-        session.sends.flush(broker, connection, output);
-        session.acks.flush(broker, output);
+        flush(session, broker, connection, output);
         match handler {
             Handler::Send | Handler::Ack => {}
             Handler::Waits(handle) => handle(broker, connection, frame, output),
-            Handler::End => transactions::end(broker, &mut session.ends, connection, frame, output),
+            Handler::End => transactions::end(broker, session.ends(), connection, frame, output),
             Handler::Now(handle) => {
                 let answer = handle(broker, &Caller { connection }, frame);
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));
@@ -142,8 +141,7 @@ impl Service for BrokerService {
     }
 
     fn burst_end(&self, session: &mut Session, connection: &Arc<Connection>, output: &mut Output) {
-        session.sends.flush(&self.broker, connection, output);
-        session.acks.flush(&self.broker, output);
+        flush(session, &self.broker, connection, output);
     }
 
     fn call_off(&self, connection: &Arc<Connection>, opaque: i32) {
@@ -157,6 +155,16 @@ impl Service for BrokerService {
         self.broker.holds.drop_connection(connection.id());
         self.broker.pop_waits.drop_connection(connection.id());
         leaving::disconnected(&self.broker, connection);
+    }
+}
+
+/// Ends what the burst has collected.
+fn flush(session: &mut Session, broker: &Arc<Broker>, connection: &Arc<Connection>, output: &mut Output) {
+    if let Some(sends) = &mut session.sends {
+        sends.flush(broker, connection, output);
+    }
+    if let Some(acks) = &mut session.acks {
+        acks.flush(broker, output);
     }
 }
 
