@@ -36,6 +36,11 @@ impl Service {
         unrefused!(self, request, calls::send::handle, SendMessageResponse)
     }
 
+    /// It waits for long, and the request's room is given back before.
+    pub async fn receive(&self, request: Box<Request<ReceiveMessageRequest>>) -> calls::receive::Frames {
+        calls::receive::handle(&self.proxy, request).await
+    }
+
     pub async fn ack(&self, request: Request<AckMessageRequest>) -> AckMessageResponse {
         unrefused!(self, request, calls::ack::handle, AckMessageResponse)
     }
@@ -75,7 +80,7 @@ impl MessagingService for Service {
         &self,
         request: Request<ReceiveMessageRequest>,
     ) -> Answer<Self::ReceiveMessageStream> {
-        Ok(Response::new(calls::receive::handle(&self.proxy, request).await))
+        Ok(Response::new(self.receive(Box::new(request)).await))
     }
 
     async fn ack_message(&self, request: Request<AckMessageRequest>) -> Answer<AckMessageResponse> {

@@ -40,21 +40,22 @@ const REQUEST_TIMEOUT_MS: i64 = 3_000;
 /// What the broker gets for its answer beyond the time that it waits for messages.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
 
-pub async fn handle(proxy: &Arc<Proxy>, request: Request<ReceiveMessageRequest>) -> Frames {
+pub async fn handle(proxy: &Arc<Proxy>, request: Box<Request<ReceiveMessageRequest>>) -> Frames {
     match proxy.client(&request) {
         Err(refusal) => Frames::refusal_alone(refusal),
-        Ok(client) => receive(proxy, client, &request).await.unwrap_or_else(Frames::refusal),
+        Ok(client) => receive(proxy, client, request).await.unwrap_or_else(Frames::refusal),
     }
 }
 
 async fn receive(
     proxy: &Arc<Proxy>,
     client: Arc<Client>,
-    request: &Request<ReceiveMessageRequest>,
+    request: Box<Request<ReceiveMessageRequest>>,
 ) -> Result<Frames> {
-    let plan = Plan::of(proxy, &client, request.metadata(), request.get_ref()).await?;
-    let Plan { source, pop, timeout, screen } = plan;
-    let answer = Waiting::start(client, Arc::clone(&source.broker), pop, timeout, source.clone()).await?;
+    // Many receives wait at a time: while they do, they keep nothing of the request and of the way to the plan.
+    let Plan { source, pop, timeout, screen } = Box::pin(Plan::of(proxy, &client, request)).await?;
+    let leftovers = Arc::clone(&source);
+    let answer = Waiting::start(client, Arc::clone(&source.broker), pop, timeout, leftovers).await?;
     match answer.code {
         response::SUCCESS => {}
         response::POLLING_FULL => {
@@ -67,8 +68,10 @@ async fn receive(
     let popped = popped::read(&answer, &source)?;
     let Screened { deliver, others } = screen.look(popped);
     // From here on they go back if the client goes.
-    let messages = Undelivered::new(source.clone(), deliver);
-    others.put_away(&source).await;
+    let messages = Undelivered::new(Arc::clone(&source), deliver);
+    if !others.is_empty() {
+        Box::pin(others.put_away(&source)).await;
+    }
     if messages.is_empty() {
         return Err(nothing("no match message"));
     }
@@ -81,7 +84,7 @@ fn nothing(text: &str) -> Refusal {
 
 /// What the broker is asked, and what is done with its answer.
 struct Plan {
-    source: Source,
+    source: Arc<Source>,
     pop: Command,
     timeout: Duration,
     screen: Screen,
@@ -91,10 +94,10 @@ impl Plan {
     async fn of(
         proxy: &Arc<Proxy>,
         client: &Arc<Client>,
-        metadata: &MetadataMap,
-        asked: &ReceiveMessageRequest,
+        request: Box<Request<ReceiveMessageRequest>>,
     ) -> Result<Plan> {
-        let poll_ms = poll_ms(proxy, client, metadata, asked)?;
+        let asked = request.get_ref();
+        let poll_ms = poll_ms(proxy, client, request.metadata(), asked)?;
         let queue = asked.message_queue.as_ref();
         let topic_name = names::topic(queue.and_then(|queue| queue.topic.as_ref()))?;
         let group_name = names::group(asked.group.as_ref())?;
@@ -136,7 +139,7 @@ impl Plan {
             .with("pollTime", poll_ms)
             .with("bornTime", now_ms())
             .with_some("attemptId", asked.attempt_id.as_deref().filter(|id| !id.is_empty()));
-        let source = Source {
+        let source = Arc::new(Source {
             client: Arc::clone(client),
             broker,
             topic: topic_name.into(),
@@ -144,7 +147,7 @@ impl Plan {
             is_lite,
             released_ms: proxy.config.released_invisible_ms,
             renewer: is_renewed(proxy, asked).then(|| Renewer::of(proxy)),
-        };
+        });
         let timeout = Duration::from_millis(poll_ms.unsigned_abs()) + ANSWER_TIME;
         let attempts_max = group.retry_max_times.saturating_add(1);
         Ok(Plan { source, pop, timeout, screen: Screen { tags: filter.tags_set, attempts_max } })

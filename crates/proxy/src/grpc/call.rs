@@ -26,7 +26,7 @@ pub enum Answer {
     Response(http::Response<Body>),
 }
 
-const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+pub const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const STATUS_OK: HeaderValue = HeaderValue::from_static("0");
 

@@ -1,5 +1,5 @@
-//! What answers a call. Sends and acknowledgements, of which there are many, go the short way if they came in one
-//! piece; `tonic` serves all others.
+//! What answers a call. Sends, receives and acknowledgements, of which there are many, go the short way if they came in
+//! one piece; `tonic` serves all others.
 
 use super::SchemaError;
 use super::body::RequestBody;
@@ -125,20 +125,25 @@ impl Routes {
             return route(http::Request::from_parts(head, self.inbound(body)));
         };
         let messaging = self.messaging.clone();
-        match method {
-            Short::Send => {
-                Box::pin(unary::answer(head, message, async move |request| messaging.send(request).await))
-            }
-            Short::Ack => {
-                Box::pin(unary::answer(head, message, async move |request| messaging.ack(request).await))
-            }
-        }
+        let begun = match method {
+            Short::Send => unary::request(head, message).map(|request| -> Answering {
+                Box::pin(async move { unary::answer(&messaging.send(request).await) })
+            }),
+            Short::Ack => unary::request(head, message).map(|request| -> Answering {
+                Box::pin(async move { unary::answer(&messaging.ack(request).await) })
+            }),
+            Short::Receive => unary::request(head, message).map(Box::new).map(|request| -> Answering {
+                Box::pin(async move { unary::answers(messaging.receive(request).await) })
+            }),
+        };
+        begun.unwrap_or_else(|status| Box::pin(std::future::ready(Answer::Response(status.into_http()))))
     }
 }
 
 /// The calls that there are many of.
 enum Short {
     Send,
+    Receive,
     Ack,
 }
 
@@ -146,6 +151,7 @@ impl Short {
     fn of(method: &str) -> Option<Self> {
         match method {
             "SendMessage" => Some(Short::Send),
+            "ReceiveMessage" => Some(Short::Receive),
             "AckMessage" => Some(Short::Ack),
             _ => None,
         }

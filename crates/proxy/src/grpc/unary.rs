@@ -1,11 +1,16 @@
-//! The short way of a call with one message in and one out: both are made where the call is polled, and the body of a
-//! sent message stays where it was received.
+//! The short way of a call with one message in: it is read as soon as the call is there, and the body of a sent message
+//! stays where it was received. What waits for the answer holds nothing of the call but what it needs.
 
 use super::body::RequestBody;
-use super::call::Answer;
+use super::call::{Answer, GRPC};
+use crate::schema::SmallBuffers;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use prost::Message;
+use tonic::body::Body;
+use tonic::codec::{Codec, EncodeBody, SingleMessageCompressionOverride};
+use tonic::codegen::tokio_stream::Stream;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Status};
 
@@ -27,22 +32,29 @@ fn is_one_message(bytes: &[u8], bytes_max: usize) -> bool {
     compressed == 0 && length == message.len() && length <= bytes_max
 }
 
-/// What `handle` makes of the call's message.
-pub async fn answer<Q, A>(head: Parts, message: Bytes, handle: impl AsyncFnOnce(Request<Q>) -> A) -> Answer
+/// The call's message as handlers take it.
+pub fn request<Q: Message + Default>(head: Parts, message: Bytes) -> Result<Request<Q>, Status> {
+    let message = Q::decode(message)
+        .map_err(|error| Status::internal(format!("the message can't be read: {error}")))?;
+    Ok(Request::from_parts(MetadataMap::from_headers(head.headers), head.extensions, message))
+}
+
+/// The one message of an answer.
+pub fn answer(message: &impl Message) -> Answer {
+    Answer::Message(framed(message))
+}
+
+/// The messages of an answer, as they come.
+pub fn answers<A>(messages: impl Stream<Item = Result<A, Status>> + Send + 'static) -> Answer
 where
-    Q: Message + Default,
-    A: Message,
+    A: Message + Default + 'static,
 {
-    let message = match Q::decode(message) {
-        Ok(message) => message,
-        Err(error) => {
-            let status = Status::internal(format!("the message can't be read: {error}"));
-            return Answer::Response(status.into_http());
-        }
-    };
-    let metadata = MetadataMap::from_headers(head.headers);
-    let answer = handle(Request::from_parts(metadata, head.extensions, message)).await;
-    Answer::Message(framed(&answer))
+    let encoder = SmallBuffers::<A, A>::default().encoder();
+    let plain = SingleMessageCompressionOverride::Disable;
+    let body = EncodeBody::new_server(encoder, messages, None, plain, Some(usize::MAX));
+    let mut response = http::Response::new(Body::new(body));
+    response.headers_mut().insert(CONTENT_TYPE, GRPC);
+    Answer::Response(response)
 }
 
 fn framed(message: &impl Message) -> Bytes {

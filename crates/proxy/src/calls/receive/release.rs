@@ -17,7 +17,6 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Where messages come from, and for whom.
-#[derive(Clone)]
 pub struct Source {
     pub client: Arc<Client>,
     pub broker: Arc<str>,
@@ -77,14 +76,14 @@ impl OnTheWay {
 /// Messages on their way to the client. Unless they have arrived when this is dropped they are released, all of them:
 /// clients pass over what came before a stream broke.
 pub struct Undelivered {
-    source: Source,
+    source: Arc<Source>,
     on_the_way: Vec<OnTheWay>,
     /// Those that didn't set out yet. The last is the first to go.
     messages: Vec<Message>,
 }
 
 impl Undelivered {
-    pub fn new(source: Source, mut messages: Vec<Message>) -> Self {
+    pub fn new(source: Arc<Source>, mut messages: Vec<Message>) -> Self {
         let on_the_way = messages.iter().map(OnTheWay::of).collect();
         messages.reverse();
         Undelivered { source, on_the_way, messages }
@@ -118,14 +117,14 @@ impl Drop for Undelivered {
         }
         // Without a runtime the process ends, and so does the pop.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (source, messages) = (self.source.clone(), std::mem::take(&mut self.on_the_way));
+            let (source, messages) = (Arc::clone(&self.source), std::mem::take(&mut self.on_the_way));
             runtime.spawn(async move { source.release(&messages).await });
         }
     }
 }
 
 /// What a pop brings after its client has gone.
-impl Leftovers for Source {
+impl Leftovers for Arc<Source> {
     async fn take(self, answer: Command) {
         if answer.code != response::SUCCESS {
             return;

@@ -40,6 +40,10 @@ pub struct Others {
 }
 
 impl Others {
+    pub fn is_empty(&self) -> bool {
+        self.drop.is_empty() && self.bury.is_empty()
+    }
+
     /// Is done with them. If that fails or is cut short, they come again and are looked at again.
     pub async fn put_away(&self, source: &Source) {
         for message in &self.drop {
