@@ -101,10 +101,10 @@ impl Drop for Call<'_> {
     }
 }
 
-/// An answer that comes in time.
+/// An answer that comes in time. It is waited for where it is: moved in here it would take room twice.
 pub(crate) async fn in_time(
     timeout: Duration,
-    answer: impl Future<Output = Result<Command, RecvError>>,
+    answer: impl Future<Output = Result<Command, RecvError>> + Unpin,
 ) -> Result<Command, CallError> {
     match tokio::time::timeout(timeout, answer).await {
         Ok(Ok(answer)) => Ok(answer),

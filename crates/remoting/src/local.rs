@@ -124,7 +124,7 @@ impl<S: Service> LocalConnection<S> {
     ) -> Result<Command, CallError> {
         let mut call = self.begin(request).await?;
         let opaque = call.opaque;
-        let answered = async {
+        let answered = std::pin::pin!(async {
             tokio::select! {
                 biased;
                 answer = &mut call.answer => return answer,
@@ -133,7 +133,7 @@ impl<S: Service> LocalConnection<S> {
             self.connection.call_off(opaque);
             self.service.call_off(&self.connection, opaque);
             (&mut call.answer).await
-        };
+        });
         in_time(timeout, answered).await
     }
 
