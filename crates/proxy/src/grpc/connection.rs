@@ -9,6 +9,7 @@ use super::routes::Begun;
 use bytes::Bytes;
 use h2::{Ping, PingPong, RecvStream};
 use roxmq_remoting::{HttpConnection, burst};
+use std::cell::Cell;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +38,11 @@ pub struct Limits {
     pub idle: Duration,
 }
 
+thread_local! {
+    /// Room for the calls that come together, which no connection needs while it sleeps.
+    static CALLS: Cell<Vec<Call>> = const { Cell::new(Vec::new()) };
+}
+
 type Http = h2::server::Connection<Box<dyn roxmq_remoting::Stream>, Bytes>;
 
 /// Until the peer goes, or the server shuts down and the last call is answered. `drain` is called at a shutdown.
@@ -54,7 +60,9 @@ pub async fn serve(
         .max_send_buffer_size(SEND_BUFFER_BYTES_MAX)
         .max_concurrent_streams(limits.streams_max)
         .handshake(connection.stream);
-    let http = match tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await {
+    // On its own, for its room is needed only once, and the connection's lasts as long as the connection.
+    let handshake = Box::pin(tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake));
+    let http = match handshake.await {
         Ok(Ok(http)) => http,
         Ok(Err(error)) => return tracing::debug!(%remote, %error, "no HTTP/2"),
         Err(_) => return tracing::debug!(%remote, "closed: the HTTP/2 preface didn't end"),
@@ -77,7 +85,8 @@ pub async fn serve(
 }
 
 struct Serving {
-    http: Http,
+    /// Apart, so that neither it nor the rest is rounded up by much when it is allocated.
+    http: Box<Http>,
     pings: Option<PingPong>,
     alarm: Pin<Box<Sleep>>,
     idle: Duration,
@@ -87,8 +96,6 @@ struct Serving {
     /// When the peer last showed that it is there.
     heard: Instant,
     asked: Option<Instant>,
-    /// Calls that came together.
-    calls: Vec<Call>,
     remote: SocketAddr,
 }
 
@@ -105,14 +112,13 @@ impl Serving {
         let now = Instant::now();
         Serving {
             pings: http.ping_pong(),
-            http,
+            http: Box::new(http),
             alarm: Box::pin(tokio::time::sleep(idle.min(PING_INTERVAL))),
             idle,
             busy: now,
             had_calls: false,
             heard: now,
             asked: None,
-            calls: Vec::new(),
             remote,
         }
     }
@@ -122,10 +128,23 @@ impl Serving {
         call: &impl Fn(http::Request<RecvStream>) -> Begun,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failure>> {
+        let mut calls = CALLS.take();
+        let polled = self.poll_with(&mut calls, call, context);
+        CALLS.set(calls);
+        polled
+    }
+
+    /// Leaves no calls behind.
+    fn poll_with(
+        &mut self,
+        calls: &mut Vec<Call>,
+        call: &impl Fn(http::Request<RecvStream>) -> Begun,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failure>> {
         loop {
-            let accepted = self.accept(call, context);
-            if !self.calls.is_empty() {
-                self.serve_calls();
+            let accepted = self.accept(calls, call, context);
+            if !calls.is_empty() {
+                self.serve_calls(calls);
                 if accepted.is_pending() {
                     // The answers are sent by the next look for calls.
                     continue;
@@ -148,12 +167,13 @@ impl Serving {
     /// Takes what calls have come; ready at the end of the connection.
     fn accept(
         &mut self,
+        calls: &mut Vec<Call>,
         call: &impl Fn(http::Request<RecvStream>) -> Begun,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failure>> {
-        while self.calls.len() < BURST_CALLS_MAX {
+        while calls.len() < BURST_CALLS_MAX {
             match std::task::ready!(self.http.poll_accept(context)) {
-                Some(Ok((request, respond))) => self.calls.push(Call::new(call(request), respond)),
+                Some(Ok((request, respond))) => calls.push(Call::new(call(request), respond)),
                 Some(Err(error)) => return Poll::Ready(Err(error.into())),
                 None => return Poll::Ready(Ok(())),
             }
@@ -162,13 +182,13 @@ impl Serving {
     }
 
     /// What these calls ask of the broker is done together; then most of them have their answers.
-    fn serve_calls(&mut self) {
+    fn serve_calls(&mut self, calls: &mut Vec<Call>) {
         self.heard = Instant::now();
         // Each call is polled again, here or in its task.
         let mut context = Context::from_waker(Waker::noop());
         let remote = self.remote;
-        burst(|| self.calls.retain_mut(|call| is_pending(call, &mut context, remote)));
-        for mut call in self.calls.drain(..) {
+        burst(|| calls.retain_mut(|call| is_pending(call, &mut context, remote)));
+        for mut call in calls.drain(..) {
             if is_pending(&mut call, &mut context, remote) {
                 tokio::spawn(call);
             }
