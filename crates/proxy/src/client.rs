@@ -1,12 +1,14 @@
 //! One client, as long as it is there: its link to the brokers, what it said of itself, its telemetry stream.
 
 use crate::caller::Caller;
-use crate::invoker::{GivenUp, Link, Unanswered};
+use crate::invoker::{GivenUp, Link, Pending, Unanswered};
 use crate::schema::{ClientType, Settings};
 use crate::telemetry::Outbound;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
+use prost::Message;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::language::Language;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -17,8 +19,8 @@ pub struct Client {
     link: Arc<dyn Link>,
     /// As the client sent them; none before it did.
     settings: RwLock<Option<Arc<Settings>>>,
-    /// What it was last told to keep to.
-    told: Mutex<Option<Settings>>,
+    /// A digest of what it was last told to keep to; zero before.
+    told: AtomicU64,
     pub telemetry: Arc<Outbound>,
     born: Instant,
     /// Milliseconds after `born`.
@@ -32,7 +34,7 @@ impl Client {
             language: caller.language,
             link,
             settings: RwLock::default(),
-            told: Mutex::default(),
+            told: AtomicU64::new(0),
             telemetry,
             born: Instant::now(),
             last_seen_ms: AtomicU64::new(0),
@@ -53,14 +55,14 @@ impl Client {
         self.link.call(broker, request, timeout).await
     }
 
-    pub async fn call_until(
-        &self,
-        broker: &str,
+    pub fn call_until<'a>(
+        &'a self,
+        broker: &'a str,
         request: Command,
         timeout: Duration,
         given_up: GivenUp,
-    ) -> Result<Command, Unanswered> {
-        self.link.call_until(broker, request, timeout, given_up).await
+    ) -> Pending<'a, Command, Unanswered> {
+        self.link.call_until(broker, request, timeout, given_up)
     }
 
     /// Answers what a broker asked of the client.
@@ -81,11 +83,11 @@ impl Client {
     }
 
     pub fn was_told(&self, settings: &Settings) -> bool {
-        self.told.lock().as_ref() == Some(settings)
+        self.told.load(Ordering::Relaxed) == digest(settings)
     }
 
-    pub fn set_told(&self, settings: Settings) {
-        *self.told.lock() = Some(settings);
+    pub fn set_told(&self, settings: &Settings) {
+        self.told.store(digest(settings), Ordering::Relaxed);
     }
 
     pub fn client_type(&self) -> Option<ClientType> {
@@ -110,4 +112,11 @@ impl Client {
     pub fn is_cut_off(&self) -> bool {
         self.link.is_closed()
     }
+}
+
+/// Never zero.
+fn digest(settings: &Settings) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&settings.encode_to_vec());
+    hasher.finish().max(1)
 }

@@ -23,6 +23,8 @@ use tonic::{Status, Streaming};
 pub fn open(proxy: Arc<Proxy>, client: Arc<Client>, inbound: Streaming<TelemetryCommand>) -> OutboundStream {
     let mut stream = client.telemetry.open();
     let (id, ended) = (stream.id(), stream.ended());
+    // A future holds what it is given more than once.
+    let inbound = Box::new(inbound);
     tokio::spawn(async move {
         tokio::select! {
             () = listen(proxy, client, inbound, id) => {}
@@ -36,25 +38,25 @@ pub fn open(proxy: Arc<Proxy>, client: Arc<Client>, inbound: Streaming<Telemetry
 async fn listen(
     proxy: Arc<Proxy>,
     client: Arc<Client>,
-    mut inbound: Streaming<TelemetryCommand>,
+    mut inbound: Box<Streaming<TelemetryCommand>>,
     stream: u64,
 ) {
     let mut is_a = None;
     loop {
-        match inbound.message().await {
-            Ok(Some(command)) => {
-                client.seen();
-                if let Err(refusal) = take(&proxy, &client, &mut is_a, command).await {
-                    tracing::warn!(client_id = %client.id, %refusal, "a telemetry command failed");
-                    return refuse(&client, stream, refusal);
-                }
-            }
+        let taken = match inbound.message().await {
+            // Its room is large, and the stream mostly waits.
+            Ok(Some(command)) => Box::pin(take(&proxy, &client, &mut is_a, command)),
             Ok(None) => return client.telemetry.end(stream, []),
             Err(status) => {
                 tracing::debug!(client_id = %client.id, %status, "a telemetry stream broke");
                 // It may be about what the client sent, if it is still there.
                 return client.telemetry.end(stream, [Err(status)]);
             }
+        };
+        client.seen();
+        if let Err(refusal) = taken.await {
+            tracing::warn!(client_id = %client.id, %refusal, "a telemetry command failed");
+            return refuse(&client, stream, refusal);
         }
     }
 }
@@ -121,10 +123,8 @@ pub async fn refresh_settings(proxy: &Proxy, client: &Client, sent: &Settings) -
 }
 
 fn tell_settings(client: &Client, answer: Settings) {
-    client
-        .telemetry
-        .send(TelemetryCommand { status: Some(ok()), command: Some(Command::Settings(answer.clone())) });
-    client.set_told(answer);
+    client.set_told(&answer);
+    client.telemetry.send(TelemetryCommand { status: Some(ok()), command: Some(Command::Settings(answer)) });
 }
 
 /// Ends a stream. What kind of client it is for is said before in the protocol's own terms, too: a client that is newer

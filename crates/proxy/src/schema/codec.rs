@@ -7,7 +7,8 @@ use tonic::codec::{BufferSettings, Codec};
 use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 
 /// What a buffer has at first; it grows with what goes through it.
-const BUFFER_BYTES: usize = 512;
+const READ_BYTES: usize = 64;
+const WRITE_BYTES: usize = 512;
 /// Messages are sent together up to this.
 const YIELD_BYTES: usize = 32 * 1024;
 
@@ -31,10 +32,10 @@ where
     type Decoder = ProstDecoder<U>;
 
     fn encoder(&mut self) -> ProstEncoder<T> {
-        ProstCodec::<T, U>::raw_encoder(BufferSettings::new(BUFFER_BYTES, YIELD_BYTES))
+        ProstCodec::<T, U>::raw_encoder(BufferSettings::new(WRITE_BYTES, YIELD_BYTES))
     }
 
     fn decoder(&mut self) -> ProstDecoder<U> {
-        ProstCodec::<T, U>::raw_decoder(BufferSettings::new(BUFFER_BYTES, YIELD_BYTES))
+        ProstCodec::<T, U>::raw_decoder(BufferSettings::new(READ_BYTES, YIELD_BYTES))
     }
 }

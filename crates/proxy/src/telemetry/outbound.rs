@@ -2,11 +2,11 @@
 
 use crate::schema::TelemetryCommand;
 use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
-use tokio::sync::mpsc::{self, Receiver, Sender};
+use std::task::{Context, Poll, Waker};
 use tokio::sync::oneshot;
 use tonic::Status;
 use tonic::codegen::tokio_stream::Stream;
@@ -25,15 +25,58 @@ pub struct Outbound {
 #[derive(Debug)]
 struct Current {
     id: u64,
-    sender: Sender<Box<Item>>,
+    sender: Sender,
+}
+
+/// What waits for the client. There is one for each client, mostly empty, and the channels of `tokio` take ten times as
+/// much memory.
+#[derive(Debug, Default)]
+struct Queue {
+    items: VecDeque<Box<Item>>,
+    /// Nothing is added any more.
+    ended: bool,
+    taker: Option<Waker>,
+}
+
+/// Ends the queue when it is dropped.
+#[derive(Debug, Default)]
+struct Sender(Arc<Mutex<Queue>>);
+
+impl Sender {
+    /// False if there is no room.
+    fn send(&self, item: Item) -> bool {
+        self.change(|queue| {
+            let has_room = queue.items.len() < WAITING_MAX;
+            if has_room {
+                queue.items.push_back(Box::new(item));
+            }
+            has_room
+        })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Queue) -> T) -> T {
+        let mut queue = self.0.lock();
+        let changed = change(&mut queue);
+        let taker = queue.taker.take();
+        drop(queue);
+        if let Some(taker) = taker {
+            taker.wake();
+        }
+        changed
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.change(|queue| queue.ended = true);
+    }
 }
 
 /// The stream as gRPC sends it.
 #[derive(Debug)]
 pub struct OutboundStream {
     id: u64,
-    /// The room for some is allocated with the channel: it is not to be that of whole commands.
-    receiver: Receiver<Box<Item>>,
+    queue: Arc<Mutex<Queue>>,
     outbound: Arc<Outbound>,
     /// Dropped with the stream.
     ended: Option<oneshot::Sender<()>>,
@@ -44,9 +87,10 @@ impl Outbound {
     pub fn open(self: &Arc<Self>) -> OutboundStream {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        let sender = Sender::default();
+        let queue = Arc::clone(&sender.0);
         *self.current.lock() = Some(Current { id, sender });
-        OutboundStream { id, receiver, outbound: Arc::clone(self), ended: None }
+        OutboundStream { id, queue, outbound: Arc::clone(self), ended: None }
     }
 
     pub fn is_open(&self) -> bool {
@@ -56,8 +100,7 @@ impl Outbound {
     /// False if there is nobody to read it.
     pub fn send(&self, command: TelemetryCommand) -> bool {
         let mut current = self.current.lock();
-        let sent =
-            current.as_ref().is_some_and(|current| current.sender.try_send(Box::new(Ok(command))).is_ok());
+        let sent = current.as_ref().is_some_and(|current| current.sender.send(Ok(command)));
         if !sent {
             *current = None;
         }
@@ -70,7 +113,7 @@ impl Outbound {
         if let Some(ended) = current.take_if(|current| current.id == id) {
             for item in last {
                 // A client that doesn't read doesn't learn why.
-                let _ = ended.sender.try_send(Box::new(item));
+                ended.sender.send(item);
             }
         }
     }
@@ -108,7 +151,15 @@ impl Stream for OutboundStream {
     type Item = Item;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
-        self.get_mut().receiver.poll_recv(context).map(|item| item.map(|item| *item))
+        let mut queue = self.queue.lock();
+        match queue.items.pop_front() {
+            Some(item) => Poll::Ready(Some(*item)),
+            None if queue.ended => Poll::Ready(None),
+            None => {
+                queue.taker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
     }
 }
 
