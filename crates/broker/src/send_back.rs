@@ -129,9 +129,9 @@ fn store_copy(
     let mut batch = AppendBatch::new();
     batch.push(&broker.store, &message).map_err(|error| Refusal::failed(error.to_string()))?;
     let bytes = batch.bytes() as u64;
-    broker.store.append(&mut batch).map_err(|error| Refusal::failed(error.to_string()))?;
+    let end = broker.store.append(&mut batch).map_err(|error| Refusal::failed(error.to_string()))?;
     broker.stats.put(&topic.stats, 1, bytes);
-    Ok(())
+    broker.store.wait_durable(end).map_err(|error| Refusal::failed(error.to_string()))
 }
 
 /// Properties that a copy may lose for what it needs more.

@@ -149,6 +149,18 @@ impl Store {
         if self.acknowledges_late() { self.core.log.when_durable(end.0, then) } else { then(Ok(())) }
     }
 
+    /// Waits until everything before `end` may be acknowledged. One that is late counts: it may still get there, as
+    /// the Java server has it.
+    pub fn wait_durable(&self, end: PhyOffset) -> Result<(), FlushError> {
+        let (done, durable) = std::sync::mpsc::channel();
+        self.when_durable(end, Box::new(move |flushed| drop(done.send(flushed))));
+        match durable.recv() {
+            Ok(Ok(()) | Err(FlushError::Timeout(_))) => Ok(()),
+            Ok(Err(failed)) => Err(failed),
+            Err(closed) => Err(FlushError::Failed(closed.to_string())),
+        }
+    }
+
     /// Whether acknowledgements wait for the disk (synchronous flush).
     pub fn acknowledges_late(&self) -> bool {
         self.core.log.mode() == FlushMode::Sync

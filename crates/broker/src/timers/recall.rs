@@ -18,7 +18,6 @@ use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names};
 use roxmq_store::timer::slot_before;
 use roxmq_store::{AppendBatch, Millis, NewMessage};
-use std::sync::mpsc;
 
 const BODY: &[u8] = b"0";
 const TAG: &str = "_RECALL_TAG_";
@@ -157,13 +156,7 @@ fn store(
     batch.push(&broker.store, &message).map_err(|error| failed(error.to_string()))?;
     let end = broker.store.append(&mut batch).map_err(|error| failed(error.to_string()))?;
     // Before it is visible it takes nothing back.
-    let (done, durable) = mpsc::channel();
-    broker.store.when_durable(end, Box::new(move |flushed| drop(done.send(flushed))));
-    match durable.recv() {
-        Ok(Ok(()) | Err(roxmq_store::store::FlushError::Timeout(_))) => Ok(()),
-        Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(error) => Err(failed(error.to_string())),
-    }
+    broker.store.wait_durable(end).map_err(|error| failed(error.to_string()))
 }
 
 fn illegal(remark: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {

@@ -18,9 +18,10 @@ use roxmq_protocol::names;
 use roxmq_protocol::record::Record;
 use roxmq_protocol::request::transaction::EndTransaction;
 use roxmq_protocol::sys_flag;
-use roxmq_remoting::{Connection, Output};
+use roxmq_remoting::{Connection, LateAnswer, Output};
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{NoFilter, ReadLimits, ReadStatus};
+use roxmq_store::store::FlushError;
 use roxmq_store::{AppendBatch, PhyOffset, QueueOffset};
 use std::sync::Arc;
 
@@ -60,6 +61,10 @@ pub(crate) fn request(
         Err(refusal) => Err(refusal),
     };
     room.tidy();
+    if outcome.is_ok() && broker.store.acknowledges_late() && !frame.header.is_oneway() {
+        let promise = connection.promise_answer();
+        return answer_when_durable(broker, connection, ReplyTo::of(frame), promise);
+    }
     output.reply(&frame.header, answer(outcome));
 }
 
@@ -94,10 +99,33 @@ fn end_on_thread(broker: &Arc<Broker>, connection: &Arc<Connection>, frame: &Fra
                 end(&broker, &header, decision, &record, &mut AppendBatch::new())
             }
         };
-        let outcome = broker.disk_work.run(work).await.flatten();
+        match broker.disk_work.run(work).await.flatten() {
+            Ok(()) => answer_when_durable(&broker, &connection, reply_to, promise),
+            Err(refusal) => reply_to.respond(&connection, Err(refusal)),
+        }
+    });
+}
+
+/// The decision stands and its message can be read when this is answered: with synchronous flush that is when the disk
+/// has both. One that is only late counts as made, as with the Java server.
+fn answer_when_durable(
+    broker: &Broker,
+    connection: &Arc<Connection>,
+    reply_to: ReplyTo,
+    promise: LateAnswer,
+) {
+    let connection = Arc::clone(connection);
+    let then = move |flushed: Result<(), FlushError>| {
+        let outcome = match flushed {
+            Ok(()) | Err(FlushError::Timeout(_)) => Ok(()),
+            Err(error @ FlushError::Failed(_)) => {
+                Err(Refusal::new(response::SERVICE_NOT_AVAILABLE, error.to_string()))
+            }
+        };
         reply_to.respond(&connection, Ok(answer(outcome)));
         drop(promise);
-    });
+    };
+    broker.store.when_durable(broker.store.max_phy_offset(), Box::new(then));
 }
 
 /// Reads the half message where the request says it is; false if it has to be looked for on the disk.

@@ -56,11 +56,11 @@ fn ask_again(broker: &Broker, record: &Record<'_>) -> Result<(), Refusal> {
     let mut batch = AppendBatch::new();
     counts::push(broker, &mut batch, &[Count { offset, checks: 0 }])
         .map_err(|error| Refusal::failed(error.to_string()))?;
-    broker.store.append(&mut batch).map_err(|error| send::refusal_of_append(&error))?;
+    let end = broker.store.append(&mut batch).map_err(|error| send::refusal_of_append(&error))?;
     let now = broker.clock.now();
     transactions.table.put_off(offset, now, 0);
     transactions.alarm.set_for(now);
-    Ok(())
+    broker.store.wait_durable(end).map_err(|error| Refusal::failed(error.to_string()))
 }
 
 fn bring_back(broker: &Broker, record: &Record<'_>) -> Result<(), Refusal> {
@@ -73,12 +73,14 @@ fn bring_back(broker: &Broker, record: &Record<'_>) -> Result<(), Refusal> {
     let mut batch = AppendBatch::new();
     commit::push_half_again(broker, &mut batch, record)
         .map_err(|error| Refusal::failed(error.to_string()))?;
-    let _pending = broker.transactions.appending(&broker.store);
-    broker.store.append(&mut batch).map_err(|error| send::refusal_of_append(&error))?;
+    let pending = broker.transactions.appending(&broker.store);
+    let end = broker.store.append(&mut batch).map_err(|error| send::refusal_of_append(&error))?;
     let immunity = record.properties.get(name::CHECK_IMMUNITY_TIME_IN_SECONDS);
     let half = NewHalf { index: 0, ask_after: AskAfter::of(immunity) };
     broker.transactions.prepared(&broker.config(), &[half], batch.stored());
-    Ok(())
+    drop(pending);
+    // Whoever brings it back once more finds this one when it is visible.
+    broker.store.wait_durable(end).map_err(|error| Refusal::failed(error.to_string()))
 }
 
 /// The half message that was made of this one, as far as the index knows.

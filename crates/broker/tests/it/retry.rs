@@ -48,19 +48,21 @@ async fn a_message_sent_back_comes_again_from_the_retry_topic() {
 /// A dead letter once waited for the delay of the last failure, and lacked the id of the original.
 #[tokio::test]
 async fn used_up_attempts_dead_letter_at_once() {
-    let node = node().await;
-    let first = failed_message(&node).await;
-    let late = send_back("g", first.phy_offset, 6).with("maxReconsumeTimes", 0);
-    for (at, request) in [late, send_back("g", first.phy_offset, -1)].into_iter().enumerate() {
-        assert_code(&node.call(request).await, response::SUCCESS, &[]);
-        // The answer comes after the append, so the dead letter is there already.
-        let dead = node.all("%DLQ%g", 0).await.remove(at);
-        assert_eq!((dead.text(), dead.reconsume_times), ("fails", 1));
-        assert_eq!(dead.property("ORIGIN_MESSAGE_ID"), Some(&*node.offset_id(&first)));
-        assert_eq!(dead.property("DELAY"), None);
-        assert_eq!(node.by_id(dead.property("ORIGIN_MESSAGE_ID").expect("an id")).await, first);
+    for flush in ["ASYNC_FLUSH", "SYNC_FLUSH"] {
+        let node = Node::start_with(&[LEVELS, ("flushDiskType", flush)]).await;
+        let first = failed_message(&node).await;
+        let late = send_back("g", first.phy_offset, 6).with("maxReconsumeTimes", 0);
+        for (at, request) in [late, send_back("g", first.phy_offset, -1)].into_iter().enumerate() {
+            assert_code(&node.call(request).await, response::SUCCESS, &[]);
+            // The answer comes when everybody sees it, so the dead letter is there already.
+            let dead = node.all("%DLQ%g", 0).await.remove(at);
+            assert_eq!((dead.text(), dead.reconsume_times), ("fails", 1));
+            assert_eq!(dead.property("ORIGIN_MESSAGE_ID"), Some(&*node.offset_id(&first)));
+            assert_eq!(dead.property("DELAY"), None);
+            assert_eq!(node.by_id(dead.property("ORIGIN_MESSAGE_ID").expect("an id")).await, first);
+        }
+        node.stop().await;
     }
-    node.stop().await;
 }
 
 #[tokio::test]

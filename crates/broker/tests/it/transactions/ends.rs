@@ -200,3 +200,16 @@ async fn the_topics_of_transactions_are_not_deleted() {
     assert_eq!(committed(&node).await, ["a"]);
     node.stop().await;
 }
+
+/// With synchronous flush a commit was answered before its message could be read, and before a loss of power would have
+/// left it.
+#[tokio::test]
+async fn a_commit_that_was_answered_is_on_the_disk_and_seen() {
+    let node = Node::start_with(&[("flushDiskType", "SYNC_FLUSH")]).await;
+    for count in 1..=20 {
+        let prepared = prepare(&node, "x").await;
+        assert_code(&node.call(prepared.commit()).await, response::SUCCESS, &[]);
+        assert_eq!(committed(&node).await.len(), count);
+    }
+    node.stop().await;
+}
