@@ -103,8 +103,8 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         SET_MESSAGE_REQUEST_MODE => Now(assignment::set_mode),
         GET_ALL_MESSAGE_REQUEST_MODE => Now(assignment::modes),
 
-        UPDATE_AND_CREATE_TOPIC => Now(admin::topics::update),
-        UPDATE_AND_CREATE_TOPIC_LIST => Now(admin::topics::update_list),
+        UPDATE_AND_CREATE_TOPIC => Later(admin::topics::update),
+        UPDATE_AND_CREATE_TOPIC_LIST => Later(admin::topics::update_list),
         DELETE_TOPIC_IN_BROKER => Operator(admin::topics::delete),
         GET_ALL_TOPIC_CONFIG => Disk(admin::topics::table),
         GET_TOPIC_CONFIG => Now(admin::topics::show),

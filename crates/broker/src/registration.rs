@@ -1,21 +1,23 @@
 //! Tells the name servers what this broker has: everything at start and every 30 seconds, a changed topic at once.
 
+mod changes;
 mod remote;
 mod request;
 
 pub use remote::RemoteNameServers;
+
+pub(crate) use changes::TopicChanges;
 
 use crate::broker::Broker;
 use parking_lot::Mutex;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_remoting::CallError;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// A call that somebody polls.
@@ -23,8 +25,6 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How long a stop waits for a name server to take the broker off its lists.
 const UNREGISTER_TIMEOUT: Duration = Duration::from_secs(3);
-/// With more changed topics than this, everything is told again.
-const CHANGED_TOPICS_MAX: usize = 100;
 
 /// The name servers, over the network or in this process.
 pub trait NameServers: Send + Sync + 'static {
@@ -51,40 +51,6 @@ impl NameServers for NoNameServers {
 
     fn call<'a>(&'a self, _: &'a str, _: Command, _: Duration) -> BoxFuture<'a, Result<Command, CallError>> {
         Box::pin(std::future::ready(Err(CallError::Closed)))
-    }
-}
-
-/// What name servers haven't been told yet.
-#[derive(Debug, Default)]
-pub(crate) struct TopicChanges {
-    pending: Mutex<Pending>,
-    wake: Notify,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Pending {
-    topics: BTreeSet<String>,
-    everything: bool,
-}
-
-impl TopicChanges {
-    /// A topic is new or has changed.
-    pub(crate) fn changed(&self, topic: &str) {
-        let mut pending = self.pending.lock();
-        pending.topics.insert(topic.to_owned());
-        pending.everything |= pending.topics.len() > CHANGED_TOPICS_MAX;
-        drop(pending);
-        self.wake.notify_one();
-    }
-
-    /// Something went, or changed for all topics.
-    pub(crate) fn everything(&self) {
-        self.pending.lock().everything = true;
-        self.wake.notify_one();
-    }
-
-    fn take(&self) -> Pending {
-        std::mem::take(&mut *self.pending.lock())
     }
 }
 
@@ -138,14 +104,21 @@ async fn register_changes(broker: &Arc<Broker>) {
     if !topics.is_empty() {
         send_to_all(broker, request::register(broker, &topics), None).await;
     }
+    broker.topic_changes.note_told(pending.changes);
 }
 
 impl Broker {
     /// Tells every name server of everything; returns when each has answered or doesn't.
     pub async fn register(self: &Arc<Self>) {
         // What changes from here on is told again.
-        drop(self.topic_changes.take());
+        let changes = self.topic_changes.take().changes;
         send_to_all(self, request::register(self, &self.topics.all()), None).await;
+        self.topic_changes.note_told(changes);
+    }
+
+    /// Returns when the name servers know of this broker and of everything that it has now, or don't answer.
+    pub async fn registered(&self) {
+        self.topic_changes.wait_told().await;
     }
 
     /// Has the name servers take this broker off their lists.
@@ -288,25 +261,5 @@ mod tests {
         check("brokerId", "0");
         check("compressed", "false");
         check("bodyCrc32", &(crc32fast::hash(&request.body) & 0x7FFF_FFFF).to_string());
-    }
-
-    #[test]
-    fn changes_are_taken_once() {
-        let changes = TopicChanges::default();
-        changes.changed("a");
-        changes.changed("b");
-        changes.changed("a");
-        let expected = ["a".to_owned(), "b".to_owned()].into();
-        assert_eq!(changes.take(), Pending { topics: expected, everything: false });
-        assert_eq!(changes.take(), Pending::default());
-        changes.everything();
-        assert!(changes.take().everything);
-    }
-
-    #[test]
-    fn many_changes_are_told_as_everything() {
-        let changes = TopicChanges::default();
-        (0..=CHANGED_TOPICS_MAX).for_each(|topic| changes.changed(&topic.to_string()));
-        assert!(changes.take().everything);
     }
 }

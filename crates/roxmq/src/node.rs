@@ -84,7 +84,8 @@ impl BrokerNode {
     }
 }
 
-/// Opens the doors of a broker whose store is open. If that fails, the store is closed as at any stop.
+/// Opens the doors of a broker whose store is open, and returns when the name servers know of it. If that fails, the
+/// store is closed as at any stop.
 pub async fn serve_broker<S: Service>(
     options: ServerOptions,
     bind: IpAddr,
@@ -94,8 +95,9 @@ pub async fn serve_broker<S: Service>(
 ) -> anyhow::Result<Server> {
     let server = listen(options, bind, ports, service).await;
     let started = server.and_then(|server| Ok(broker.run().map(|()| server)?));
-    if started.is_err() {
-        broker.shutdown().await;
+    match &started {
+        Ok(_) => broker.registered().await,
+        Err(_) => broker.shutdown().await,
     }
     started
 }

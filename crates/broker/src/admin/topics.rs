@@ -2,6 +2,7 @@
 
 use super::{answer, success, table_part, topic_attributes};
 use crate::Broker;
+use crate::dispatch::Answer;
 use crate::refusal::Refusal;
 use crate::service::Caller;
 use crate::topics::{QUEUES_MAX, TopicConfig, TopicFilterType};
@@ -14,13 +15,36 @@ use roxmq_protocol::frame::Frame;
 use roxmq_protocol::json::{FromJson, Map};
 use roxmq_protocol::names;
 use roxmq_protocol::request::topic::{CreateTopic, TablePart, TopicHeader};
+use roxmq_remoting::Connection;
+use std::sync::Arc;
 
 /// Read, write, inherit, priority.
 const PERM_MAX: i32 = 15;
 
 /// Makes or changes a topic (17).
-pub(crate) fn update(broker: &Broker, caller: &Caller<'_>, frame: &Frame<'_>) -> Result<Command, Refusal> {
-    let header = CreateTopic::decode(&frame.header.ext)?;
+pub(crate) fn update(broker: Arc<Broker>, connection: Arc<Connection>, request: Command) -> Answer {
+    let made = update_now(&broker, &connection, &request);
+    answer_once_told(broker, made)
+}
+
+/// Makes or changes several topics (18): all of them, or none if one can't be.
+pub(crate) fn update_list(broker: Arc<Broker>, connection: Arc<Connection>, request: Command) -> Answer {
+    let made = update_list_now(&broker, &connection, &request);
+    answer_once_told(broker, made)
+}
+
+/// Whoever has made a topic asks the name servers for it next.
+fn answer_once_told(broker: Arc<Broker>, made: Result<(), Refusal>) -> Answer {
+    Box::pin(async move {
+        made?;
+        broker.topic_changes.wait_told().await;
+        Ok(success())
+    })
+}
+
+fn update_now(broker: &Broker, connection: &Connection, request: &Command) -> Result<(), Refusal> {
+    let fields = request.ext_fields();
+    let header = CreateTopic::decode(&fields)?;
     let changes = parse_changes(header.attributes.as_deref().unwrap_or_default())?;
     let filter_type = header.topic_filter_type.as_deref().map(TopicFilterType::from_name);
     let config = TopicConfig {
@@ -34,26 +58,17 @@ pub(crate) fn update(broker: &Broker, caller: &Caller<'_>, frame: &Frame<'_>) ->
         write_queue_nums: header.write_queue_nums,
         extra: Map::new(),
     };
-    put(broker, resolve(broker, config, &changes)?, caller)?;
-    Ok(success())
+    put(broker, resolve(broker, config, &changes)?, connection)
 }
 
-/// Makes or changes several topics (18): all of them, or none if one can't be.
-pub(crate) fn update_list(
-    broker: &Broker,
-    caller: &Caller<'_>,
-    frame: &Frame<'_>,
-) -> Result<Command, Refusal> {
-    let list = TopicConfigList::from_json_bytes(frame.body)?;
+fn update_list_now(broker: &Broker, connection: &Connection, request: &Command) -> Result<(), Refusal> {
+    let list = TopicConfigList::from_json_bytes(&request.body)?;
     let mut resolved = Vec::new();
     for config in list.topic_config_list {
         let changes = changes_of(&config.attributes)?;
         resolved.push(resolve(broker, config, &changes)?);
     }
-    for config in resolved {
-        put(broker, config, caller)?;
-    }
-    Ok(success())
+    resolved.into_iter().try_for_each(|config| put(broker, config, connection))
 }
 
 /// The configuration as it will be kept, if it may be.
@@ -79,7 +94,7 @@ fn resolve(broker: &Broker, config: TopicConfig, changes: &AttributeChanges) -> 
     Ok(TopicConfig { attributes, ..config })
 }
 
-fn put(broker: &Broker, config: TopicConfig, caller: &Caller<'_>) -> Result<(), Refusal> {
+fn put(broker: &Broker, config: TopicConfig, connection: &Connection) -> Result<(), Refusal> {
     // Light queues come with their messages and are what they are. As with the Java server that is no error.
     if names::is_lmq(&config.topic_name) {
         return Ok(());
@@ -95,7 +110,7 @@ fn put(broker: &Broker, config: TopicConfig, caller: &Caller<'_>) -> Result<(), 
         read_queues = topic.read_queue_nums,
         write_queues = topic.write_queue_nums,
         perm = topic.perm,
-        caller = %caller.connection.remote(),
+        caller = %connection.remote(),
         "a topic was made or changed"
     );
     Ok(())

@@ -3,6 +3,8 @@
 use crate::client::{Peer, create_topic, properties, send};
 use crate::process::{Process, run};
 use crate::server::{Ports, Server, free_ports};
+use roxmq_protocol::code::request;
+use roxmq_protocol::command::Command;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -33,6 +35,25 @@ fn a_store_in_use_stays_with_its_server() {
     let path = store.path().display().to_string();
     refuses(store.path(), &[], &[&path, "in use by another process", "storePathRootDir"]);
     assert_eq!(server.connect().call(create_topic("T")).code, 0, "the first server is unharmed");
+    assert!(server.terminate().status.success());
+}
+
+/// A producer that was started next to either found no route.
+#[test]
+fn name_servers_know_a_broker_that_is_ready_and_a_topic_that_was_made() {
+    let store = TempDir::new().unwrap();
+    let server = Server::start(store.path(), &[]);
+    let mut names = Peer::connect(server.ports.namesrv).unwrap();
+    let clusters = names.call(Command::request(request::GET_BROKER_CLUSTER_INFO));
+    let known = String::from_utf8_lossy(&clusters.body);
+    assert!(known.contains(&format!("127.0.0.1:{}", server.ports.broker)), "{known}");
+    let mut broker = server.connect();
+    for number in 0..50 {
+        let topic = format!("T{number}");
+        assert_eq!(broker.call(create_topic(&topic)).code, 0);
+        let route = names.call(Command::request(request::GET_ROUTEINFO_BY_TOPIC).with("topic", &topic));
+        assert_eq!(route.code, 0, "{topic}: {route:?}");
+    }
     assert!(server.terminate().status.success());
 }
 
