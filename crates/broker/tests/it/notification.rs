@@ -73,11 +73,9 @@ async fn a_message_is_told_to_the_first_of_each_lane() {
     let queue = of_queue.start(notification(3, 60_000));
     drop(of_other.start(notification(1, 60_000)));
     node.notifications_wait(4).await;
-    let before = Instant::now();
     assert_code(&node.call(send_to("T", 3, &[], "x")).await, 0, &[]);
     assert_notified(&any.await, true);
     assert_notified(&queue.await, true);
-    assert!(before.elapsed() < Duration::from_millis(500), "{:?}", before.elapsed());
     node.notifications_wait(2).await;
     assert_code(&node.call(send_to("T", 3, &[], "y")).await, 0, &[]);
     assert_notified(&next.await, true);

@@ -111,9 +111,9 @@ async fn silent_brokers_are_dropped_and_disconnected() {
     let ns = TestNamesrv::start(&[("scanNotActiveBrokerInterval", "10")]).await;
     let broker_process = Client::new();
     let connection = broker_process.connection(&ns.addr).await.unwrap();
-    let quick = registration("quick", 0, &["T", "U"]).with("heartbeatTimeoutMillis", 300);
-    connection.call(quick, crate::support::SOON).await.unwrap();
-    ns.wait_for_route("T", true).await;
+    // Long enough for the answer, which the end of the connection would take along.
+    let quick = registration("quick", 0, &["T", "U"]).with("heartbeatTimeoutMillis", 1_000);
+    assert_eq!(connection.call(quick, crate::support::SOON).await.unwrap().code, 0);
     ns.wait_for_route("T", false).await;
     let closing = async {
         while !connection.is_closed() {
@@ -155,7 +155,8 @@ async fn a_broker_of_the_same_process_needs_no_socket() {
         ..Registration::default()
     };
     ns.namesrv.register_local(local.clone()).unwrap();
-    ns.call(registration("remote", 0, &["T", "U"]).with("heartbeatTimeoutMillis", 1)).await;
+    // Its connection is closed with its time, so that this has to be long enough for the answer.
+    ns.call(registration("remote", 0, &["T", "U"]).with("heartbeatTimeoutMillis", 1_000)).await;
     ns.wait_for_route("U", false).await;
     assert_eq!(ns.topics().await, r#"{"topicList":["T"]}"#);
     ns.namesrv.register_local(Registration { topics: Default::default(), ..local }).unwrap();

@@ -9,6 +9,9 @@ use roxmq_proxy::schema::telemetry_command::Command as Telemetry;
 use roxmq_proxy::schema::*;
 use std::time::Duration;
 
+/// Before a receive that waits has nothing to wait for any more.
+const SOON: Duration = Duration::from_secs(15);
+
 pub fn consumer(group: &str) -> Settings {
     let expression = FilterExpression { r#type: FilterType::Tag.into(), expression: "*".to_owned() };
     let entry = SubscriptionEntry { topic: Some(resource("T")), expression: Some(expression) };
@@ -71,7 +74,7 @@ async fn a_stop_ends_open_streams() {
     let mut client = node.client("c").await;
     let mut stream = client.telemetry(consumer("G")).await;
     stream.message().await.unwrap().unwrap();
-    let stopping = tokio::time::timeout(Duration::from_secs(4), node.stop());
+    let stopping = tokio::time::timeout(SOON, node.stop_in(2 * SOON));
     assert!(stopping.await.is_ok(), "the stream kept the server from stopping");
     assert!(matches!(stream.message().await, Ok(None) | Err(_)));
 }
@@ -83,9 +86,9 @@ async fn a_stop_answers_receives_that_wait() {
     node.topic("T", "NORMAL").await;
     let mut client = node.client("c").await;
     let asked = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") };
-    let mut waiting = tokio::spawn(async move { client.receive(asked).await });
-    assert!(tokio::time::timeout(Duration::from_millis(300), &mut waiting).await.is_err(), "it waits");
-    let stopping = tokio::time::timeout(Duration::from_secs(4), node.stop());
+    let waiting = tokio::spawn(async move { client.receive(asked).await });
+    node.until(|broker| broker.waiting_pops() == 1).await;
+    let stopping = tokio::time::timeout(SOON, node.stop_in(2 * SOON));
     assert!(stopping.await.is_ok(), "the receive kept the server from stopping");
     let (status, messages) = waiting.await.unwrap();
     assert_eq!((status.code(), messages.len()), (Code::MessageNotFound, 0), "{}", status.message);

@@ -93,11 +93,15 @@ impl Node {
         Node { dir, broker, proxy, upkeep, server, script }
     }
 
-    /// In the order of a real server.
     pub async fn stop(self) -> TempDir {
+        self.stop_in(GRACE).await
+    }
+
+    /// In the order of a real server; what doesn't end by itself is cut off after the grace.
+    pub async fn stop_in(self, grace: Duration) -> TempDir {
         self.server.stop_accepting();
         self.broker.leave().await;
-        self.server.shutdown(GRACE).await;
+        self.server.shutdown(grace).await;
         self.upkeep.abort();
         self.proxy.release_all().await;
         self.proxy.shutdown();
