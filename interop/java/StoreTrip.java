@@ -37,6 +37,8 @@ import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfi
  * halves ROUND    transactions that are committed, rolled back, and left undecided until the server has changed
  * goon ROUND      consumes what a group has left, waits for the delayed messages of all rounds, decides on transactions
  *                 when it is asked, sends to every queue, checks where the offsets go on
+ * gooncut ROUND   the same after the kill of a Java server, which notes ends of transactions up to three seconds late:
+ *                 it may be asked about them again
  * popped ROUND    waits for what is to come again, and that nothing else does
  * </pre>
  *
@@ -89,7 +91,10 @@ public class StoreTrip extends Trip {
                 new Transactions(this).halves(Integer.parseInt(argument));
                 break;
             case "goon":
-                goOn(Integer.parseInt(argument));
+                goOn(Integer.parseInt(argument), true);
+                break;
+            case "gooncut":
+                goOn(Integer.parseInt(argument), false);
                 break;
             case "popped":
                 new Pops(this).popped(Integer.parseInt(argument));
@@ -171,7 +176,7 @@ public class StoreTrip extends Trip {
         }
     }
 
-    void goOn(int round) throws Exception {
+    void goOn(int round, boolean noted) throws Exception {
         until("the route of " + PLAIN, () -> !admin.examineTopicRouteInfo(PLAIN).getQueueDatas().isEmpty());
         // It is asked while the waits for the others last.
         Transactions transactions = new Transactions(this);
@@ -180,7 +185,7 @@ public class StoreTrip extends Trip {
         Delayed delayed = new Delayed(this);
         delayed.awaitDelayed(round);
         delayed.awaitTimed(round);
-        transactions.awaitDecided(round);
+        transactions.awaitDecided(round, noted);
         decider.shutdown();
         DefaultMQProducer producer = producer("trip_on");
         for (String topic : new String[] {PLAIN, ORDERED, BATCHED}) {

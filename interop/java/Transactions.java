@@ -37,8 +37,11 @@ class Transactions extends Trip {
         producer.shutdown();
     }
 
-    /** What was decided before the server changed is not decided again; what was left is, once the producer is asked. */
-    void awaitDecided(int round) throws Exception {
+    /**
+     * What was decided before the server changed is not decided again; what was left is, once the producer is asked. All
+     * that was decided was also noted, unless the server before was cut off: then nobody is asked about it.
+     */
+    void awaitDecided(int round, boolean noted) throws Exception {
         List<String> expected = new ArrayList<>();
         for (int r = 0; r <= round; r++) {
             for (int i = 0; i < 3; i++) {
@@ -50,6 +53,11 @@ class Transactions extends Trip {
         // Whatever comes twice comes within the next rounds of checks.
         Thread.sleep(Math.max(0, lastAsked + 2 * CHECK_INTERVAL_MS - System.currentTimeMillis()));
         expect("messages of transactions", sorted(expected), sorted(bodies(readAll(DECIDED))));
+        if (noted) {
+            List<String> again = new ArrayList<>(decided);
+            again.removeIf(body -> body.startsWith("later"));
+            expect("decided transactions that were asked about again", List.of(), sorted(again));
+        }
     }
 
     TransactionMQProducer decider() throws Exception {

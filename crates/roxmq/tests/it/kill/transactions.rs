@@ -5,15 +5,19 @@
 //! - A commit without an answer: the message is there once or not yet; it is when the producer commits again.
 //! - A rollback, and a half message without an answer: the message is never there.
 //! - An acknowledged half message that nobody has decided on: it can still be committed at the end.
+//! - An acknowledged decision: its record is where it was written, together with the message if it is a commit. A start
+//!   would write the record of a commit that has none; a Java server that takes the store over would ask again.
 
-use super::delivered::delivered;
+use super::delivered::{delivered, each_record};
 use crate::client::{Peer, create_topic, number, properties, send};
 use crate::process::PATIENCE;
 use crate::server::{Server, check_store};
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::message_id::OffsetMessageId;
+use roxmq_protocol::names::TRANS_OP_HALF_TOPIC;
 use roxmq_protocol::sys_flag::{TRANSACTION_COMMIT, TRANSACTION_ROLLBACK};
+use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -22,6 +26,10 @@ use tempfile::TempDir;
 const ROUNDS: u32 = 20;
 const PRODUCERS: u32 = 4;
 const TOPIC: &str = "Decided";
+/// Of the log's files, as the servers of tests have them.
+const LOG_FILE_BYTES: i64 = 1 << 20;
+/// More than the record of a decision has.
+const RECORD_BYTES_MAX: i64 = 300;
 /// Nobody is asked, so that what is undecided stays so.
 const NO_CHECKS: &str = "transactionTimeOut=86400000";
 
@@ -55,12 +63,11 @@ fn kill_again_and_again(flush: &str) {
         peer = server.connect();
         verify(&producers, &mut peer);
     }
+    verify_records(&producers, &mut peer);
     for producer in &mut producers {
         producer.decide_the_rest(&mut peer);
     }
-    // With synchronous flush the last commits are seen when this is answered.
-    assert_eq!(peer.call(send(TOPIC, 0, "", "the end")).code, 0);
-    let delivered = verify(&producers, &mut peer) - 1;
+    let delivered = verify(&producers, &mut peer);
     println!("{delivered} messages of transactions, each once");
 
     assert!(server.terminate().status.success());
@@ -150,11 +157,19 @@ impl Producer {
         format!("{}/{sequence}", self.number)
     }
 
-    /// Decides on everything that is or may be undecided. What was left for now must still be there for it.
+    /// Decides on everything that is or may be undecided. What was left for now must still be there for it, and what
+    /// was rolled back must not.
     #[track_caller]
     fn decide_the_rest(&mut self, peer: &mut Peer) {
         for transaction in &mut self.transactions {
-            if transaction.half.is_none() || transaction.answered {
+            if transaction.half.is_none() {
+                continue;
+            }
+            if transaction.answered {
+                if transaction.wanted == Wanted::Rollback {
+                    let answer = peer.call(end(&Transaction { wanted: Wanted::Commit, ..*transaction }));
+                    assert_ne!(answer.code, response::SUCCESS, "{transaction:?}");
+                }
                 continue;
             }
             let answer = peer.call(end(transaction));
@@ -195,4 +210,31 @@ fn verify(producers: &[Producer], peer: &mut Peer) -> usize {
         }
     }
     delivered.len()
+}
+
+/// Each answered decision has its record: that of a commit right behind its message, as only one append leaves the two.
+#[track_caller]
+fn verify_records(producers: &[Producer], peer: &mut Peer) {
+    let mut ends_of_messages = HashMap::new();
+    each_record(TOPIC, peer, |record| {
+        let end = record.phy_offset + record.total_size() as i64;
+        ends_of_messages.insert(record.prepared_transaction_offset, end);
+    });
+    let mut noted = HashMap::new();
+    each_record(TRANS_OP_HALF_TOPIC, peer, |record| {
+        for offset in std::str::from_utf8(record.body).unwrap().split_terminator(',') {
+            noted.insert(offset.parse::<i64>().unwrap(), record.phy_offset);
+        }
+    });
+    for transaction in producers.iter().flat_map(|producer| &producer.transactions) {
+        let Some((offset, place)) = transaction.half.filter(|_| transaction.answered) else { continue };
+        let note = noted.get(&offset).unwrap_or_else(|| panic!("no record says so: {transaction:?}"));
+        if transaction.wanted == Wanted::Commit {
+            let end = ends_of_messages[&place];
+            // A record that doesn't fit behind its message begins the next file.
+            let begins_file = note % LOG_FILE_BYTES == 0 && note - end < RECORD_BYTES_MAX;
+            let is_behind = *note == end || (*note > end && begins_file);
+            assert!(is_behind, "at {note}, not with its message at {end}: {transaction:?}");
+        }
+    }
 }
