@@ -21,6 +21,7 @@ mod operators;
 mod pop;
 mod pop_consumer;
 mod pop_handover;
+mod pop_load;
 mod pop_order;
 mod pop_retry;
 mod pop_waiting;
