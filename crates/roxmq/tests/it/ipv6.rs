@@ -1,11 +1,13 @@
 //! A server that is reached over IPv6 only.
 
 use crate::client::{Peer, number, pull, send};
+use crate::process::run;
 use crate::server::Server;
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::record::Records;
+use serde_json::Value;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use tempfile::TempDir;
 
@@ -46,5 +48,12 @@ fn everything_works_over_ipv6() {
     let earliest =
         Command::request(request::GET_EARLIEST_MSG_STORETIME).with("topic", "T").with("queueId", 0);
     assert!(broker.number(earliest, "timestamp") > 0);
+
+    let grpc = format!("[::1]:{}", server.ports.grpc);
+    let bench = ["bench", "produce", "--grpc", "--addr", &grpc, "--topic", "T", "--seconds", "1", "--json"];
+    let ended = run(&bench);
+    assert_eq!(ended.status.code(), Some(0), "{ended:#?}");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(report["messages"].as_u64() > Some(0) && report["errors"] == 0, "{report:#}");
     assert!(server.terminate().status.success());
 }
