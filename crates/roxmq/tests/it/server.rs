@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 /// Somebody may take a port between the moment it was free and the moment the server wants it.
-const ATTEMPTS: usize = 10;
+pub const ATTEMPTS: usize = 10;
 
 /// Files so small that they roll, with what every server here needs.
 const SETTINGS: &[&str] = &[
