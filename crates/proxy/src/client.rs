@@ -58,7 +58,7 @@ impl Client {
     pub fn call_until<'a>(
         &'a self,
         broker: &'a str,
-        request: Command,
+        request: Box<Command>,
         timeout: Duration,
         given_up: GivenUp,
     ) -> Pending<'a, Command, Unanswered> {

@@ -71,11 +71,11 @@ pub trait Link: Send + Sync {
     fn call_until<'a>(
         &'a self,
         broker: &'a str,
-        request: Command,
+        request: Box<Command>,
         timeout: Duration,
         _given_up: GivenUp,
     ) -> Pending<'a, Command, Unanswered> {
-        self.call(broker, request, timeout)
+        self.call(broker, *request, timeout)
     }
 
     /// Answers a request of the broker's.

@@ -56,6 +56,7 @@ impl<L: Leftovers> Waiting<L> {
         leftovers: L,
     ) -> Self {
         let (give_up, given_up) = oneshot::channel();
+        let request = Box::new(request);
         let answer: Pending<'static, Command> =
             Box::pin(
                 async move { Ok(client.call_until(&broker, request, timeout, GivenUp(given_up)).await?) },

@@ -104,8 +104,12 @@ impl<S: Service> LocalConnection<S> {
     }
 
     /// Sends a request and waits for its answer, which often is there when the service returns.
-    pub async fn call(self: &Arc<Self>, request: Command, timeout: Duration) -> Result<Command, CallError> {
-        let mut call = self.begin(request).await?;
+    pub async fn call(
+        self: &Arc<Self>,
+        mut request: Command,
+        timeout: Duration,
+    ) -> Result<Command, CallError> {
+        let mut call = self.begin(&mut request).await?;
         match call.answer.try_recv() {
             Ok(answer) => return Ok(answer),
             Err(TryRecvError::Closed) => return Err(CallError::Closed),
@@ -116,13 +120,16 @@ impl<S: Service> LocalConnection<S> {
 
     /// As [`LocalConnection::call`], for a request that waits for something. Once `given_up` is done nobody wants that
     /// any more: the request is called off, and its answer, which comes soon then, says what it has taken by then.
+    ///
+    /// The request is boxed so that its room is free while it waits.
     pub async fn call_until(
         self: &Arc<Self>,
-        request: Command,
+        mut request: Box<Command>,
         timeout: Duration,
         given_up: impl Future<Output = ()>,
     ) -> Result<Command, CallError> {
-        let mut call = self.begin(request).await?;
+        let mut call = self.begin(&mut request).await?;
+        drop(request);
         let opaque = call.opaque;
         let answered = std::pin::pin!(async {
             tokio::select! {
@@ -137,10 +144,10 @@ impl<S: Service> LocalConnection<S> {
         in_time(timeout, answered).await
     }
 
-    async fn begin(self: &Arc<Self>, mut request: Command) -> Result<Call<'_>, CallError> {
+    async fn begin(self: &Arc<Self>, request: &mut Command) -> Result<Call<'_>, CallError> {
         let call = self.connection.begin_call()?;
         request.opaque = call.opaque;
-        if self.serve(&request)? == Served::WithItsBurst {
+        if self.serve(request)? == Served::WithItsBurst {
             polled_again().await;
         }
         Ok(call)

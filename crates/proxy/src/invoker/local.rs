@@ -117,7 +117,7 @@ impl<S: Service> Link for LocalLink<S> {
     fn call_until<'a>(
         &'a self,
         broker: &'a str,
-        request: Command,
+        request: Box<Command>,
         timeout: Duration,
         given_up: GivenUp,
     ) -> Pending<'a, Command, Unanswered> {

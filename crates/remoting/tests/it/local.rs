@@ -74,14 +74,14 @@ async fn a_request_that_is_given_up_is_answered() {
     // One more that nobody gives up.
     let waits = tokio::spawn({
         let connection = Arc::clone(&connection);
-        async move { connection.call_until(request(HELD, 0, "b"), SOON, std::future::pending()).await }
+        async move { connection.call_until(request(HELD, 0, "b").into(), SOON, std::future::pending()).await }
     });
     until("it waits", || service.requests.load(Ordering::SeqCst) == 1).await;
-    let answer = connection.call_until(request(HELD, 0, "a"), SOON, async {}).await.unwrap();
+    let answer = connection.call_until(request(HELD, 0, "a").into(), SOON, async {}).await.unwrap();
     assert_eq!(&answer.body[..], b"a");
     assert_eq!(service.called_off.load(Ordering::SeqCst), 1);
     // What is answered at once isn't called off.
-    let answer = connection.call_until(request(ECHO, 0, "c"), SOON, async {}).await.unwrap();
+    let answer = connection.call_until(request(ECHO, 0, "c").into(), SOON, async {}).await.unwrap();
     assert_eq!(&answer.body[..], b"c");
     assert_eq!(service.called_off.load(Ordering::SeqCst), 1);
     assert!(!waits.is_finished());

@@ -219,18 +219,18 @@ impl Link for NetworkLink {
     fn call_until<'a>(
         &'a self,
         broker: &'a str,
-        request: Command,
+        request: Box<Command>,
         timeout: Duration,
         given_up: GivenUp,
     ) -> Pending<'a, Command, Unanswered> {
         Box::pin(async move {
             let start = Instant::now();
             let Some(poll) = in_time(broker, timeout, self.polls.begin(&self.network, broker)).await? else {
-                return self.call(broker, request, timeout).await;
+                return self.call(broker, *request, timeout).await;
             };
             let connection = Arc::clone(poll.connection());
             let mut call =
-                pin!(connection.call_in(ENCODING, request, timeout.saturating_sub(start.elapsed())));
+                pin!(connection.call_in(ENCODING, *request, timeout.saturating_sub(start.elapsed())));
             tokio::select! {
                 biased;
                 () = given_up => {}
