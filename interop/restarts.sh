@@ -36,11 +36,11 @@ if [ ! -d "$CLIENT/lib" ]; then
   (cd "$CLIENT" && mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib)
 fi
 javac -nowarn -cp "$CLIENT/lib/*" -d "$WORK/classes" interop/grpc/Restarts.java
-: "${RUST_CLIENT:=interop/rust/target/debug/examples/restarts}"
-[ -x "$RUST_CLIENT" ] || cargo build --quiet --manifest-path interop/rust/Cargo.toml --example restarts
+RUST_EXAMPLE=(--quiet --manifest-path interop/rust/Cargo.toml --example restarts)
+cargo build "${RUST_EXAMPLE[@]}"
 
 start_server
 failed=0
 run_over_restarts RestartsJava java -Xmx256m -Duser.home="$WORK" -cp "$WORK/classes:$CLIENT/lib/*" Restarts || failed=1
-run_over_restarts RestartsRust "$RUST_CLIENT" || failed=1
+run_over_restarts RestartsRust cargo run "${RUST_EXAMPLE[@]}" -- || failed=1
 exit "$failed"

@@ -9,7 +9,7 @@ use rocketmq::model::common::{FilterExpression, FilterType};
 use rocketmq::model::message::MessageBuilder;
 use rocketmq::{Producer, SimpleConsumer};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ async fn main() -> Result<ExitCode, Failure> {
     own.set_topics(vec![topic]);
     let mut producer = Producer::new(own, options(endpoint))?;
     producer.start().await?;
-    let (sent, refused) = send(&producer, topic, &PathBuf::from(stop)).await?;
+    let (sent, refused) = send(&producer, topic, Path::new(stop)).await?;
 
     let lacking = || sent.difference(&received.lock().unwrap()).count();
     let end = Instant::now() + LAST;
@@ -60,15 +60,18 @@ async fn main() -> Result<ExitCode, Failure> {
 }
 
 /// What was sent for certain, and how many may have been.
-async fn send(producer: &Producer, topic: &str, stop: &PathBuf) -> Result<(BTreeSet<String>, usize), Failure> {
+async fn send(producer: &Producer, topic: &str, stop: &Path) -> Result<(BTreeSet<String>, usize), Failure> {
     let (mut sent, mut refused) = (BTreeSet::new(), 0);
     for number in 0.. {
         if stop.exists() {
             break;
         }
         let body = format!("message {number}");
-        let message =
-            MessageBuilder::builder().set_topic(topic).set_tag("a").set_body(body.clone().into_bytes()).build()?;
+        let message = MessageBuilder::builder()
+            .set_topic(topic)
+            .set_tag("a")
+            .set_body(body.clone().into_bytes())
+            .build()?;
         match producer.send(message).await {
             Ok(_) => {
                 sent.insert(body);
