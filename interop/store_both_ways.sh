@@ -141,7 +141,7 @@ trip() { # command argument...
 # The next server finds what the one before had.
 hand_over() { # from to round
   local leave=(dump "$HERE/$1.before") goon=(goon "$3")
-  if [ "$1:$STOP" = java:kill ]; then goon=(gooncut "$3"); fi
+  if [ "$1" = java ]; then goon=(gooncut "$3"); fi
   # What RoxMQ has in flight is left to a Java server by a clean stop only.
   if [ "$1:$STOP" != roxmq:kill ]; then leave+=(pop "$3"); goon+=(popped "$3"); fi
   if [ "$STOP" = kill ]; then leave+=(settle "$STORE"); fi

@@ -37,8 +37,8 @@ import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfi
  * halves ROUND    transactions that are committed, rolled back, and left undecided until the server has changed
  * goon ROUND      consumes what a group has left, waits for the delayed messages of all rounds, decides on transactions
  *                 when it is asked, sends to every queue, checks where the offsets go on
- * gooncut ROUND   the same after the kill of a Java server, which notes ends of transactions up to three seconds late:
- *                 it may be asked about them again
+ * gooncut ROUND   the same after a Java server, which notes ends of transactions up to three seconds late: the producer
+ *                 may be asked about them again
  * popped ROUND    waits for what is to come again, and that nothing else does
  * </pre>
  *

@@ -39,7 +39,7 @@ class Transactions extends Trip {
 
     /**
      * What was decided before the server changed is not decided again; what was left is, once the producer is asked. All
-     * that was decided was also noted, unless the server before was cut off: then nobody is asked about it.
+     * that was decided is also noted by the server before, but for a Java server: then nobody is asked about it.
      */
     void awaitDecided(int round, boolean noted) throws Exception {
         List<String> expected = new ArrayList<>();
