@@ -73,10 +73,8 @@ pub trait Link: Send + Sync {
         broker: &'a str,
         request: Box<Command>,
         timeout: Duration,
-        _given_up: GivenUp,
-    ) -> Pending<'a, Command, Unanswered> {
-        self.call(broker, *request, timeout)
-    }
+        given_up: GivenUp,
+    ) -> Pending<'a, Command, Unanswered>;
 
     /// Answers a request of the broker's.
     fn answer(&self, broker: &str, opaque: i32, answer: Command);
