@@ -168,3 +168,79 @@ impl Drop for OutboundStream {
         self.outbound.end(self.id, []);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::ReconnectEndpointsCommand;
+    use crate::schema::telemetry_command::Command;
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use tonic::Code;
+
+    fn command(nonce: &str) -> TelemetryCommand {
+        let reconnect = ReconnectEndpointsCommand { nonce: nonce.to_owned() };
+        TelemetryCommand {
+            command: Some(Command::ReconnectEndpointsCommand(reconnect)),
+            ..TelemetryCommand::default()
+        }
+    }
+
+    async fn next(stream: &mut OutboundStream) -> Option<Item> {
+        poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await
+    }
+
+    async fn rest(stream: &mut OutboundStream) -> Vec<Result<TelemetryCommand, Code>> {
+        let mut rest = Vec::new();
+        while let Some(item) = next(stream).await {
+            rest.push(item.map_err(|status| status.code()));
+        }
+        rest
+    }
+
+    #[tokio::test]
+    async fn commands_come_in_order_and_the_last_words_last() {
+        let outbound = Arc::<Outbound>::default();
+        let mut stream = outbound.open();
+        assert!(outbound.send(command("1")) && outbound.send(command("2")));
+        outbound.end(stream.id(), [Err(Status::unavailable("the server stops"))]);
+        assert!(!outbound.is_open() && !outbound.send(command("3")));
+        assert_eq!(rest(&mut stream).await, [Ok(command("1")), Ok(command("2")), Err(Code::Unavailable)]);
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_waits_is_woken() {
+        let outbound = Arc::<Outbound>::default();
+        let mut stream = outbound.open();
+        let mut waiting = pin!(next(&mut stream));
+        let first = poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await;
+        assert!(first.is_pending());
+        let (came, sent) = tokio::join!(waiting, async { outbound.send(command("1")) });
+        assert!(sent);
+        assert_eq!(came.and_then(Result::ok), Some(command("1")));
+    }
+
+    #[tokio::test]
+    async fn a_new_stream_ends_the_one_before() {
+        let outbound = Arc::<Outbound>::default();
+        let mut first = outbound.open();
+        let mut second = outbound.open();
+        assert_eq!(rest(&mut first).await, []);
+        drop(first);
+        assert!(outbound.send(command("1")), "the end of the first is not that of the second");
+        assert_eq!(next(&mut second).await.and_then(Result::ok), Some(command("1")));
+        drop(second);
+        assert!(!outbound.is_open());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_cut_off() {
+        let outbound = Arc::<Outbound>::default();
+        let mut stream = outbound.open();
+        for _ in 0..WAITING_MAX {
+            assert!(outbound.send(command("")));
+        }
+        assert!(!outbound.send(command("one too many")) && !outbound.is_open());
+        assert_eq!(rest(&mut stream).await.len(), WAITING_MAX);
+    }
+}
