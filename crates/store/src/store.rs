@@ -149,16 +149,12 @@ impl Store {
         if self.acknowledges_late() { self.core.log.when_durable(end.0, then) } else { then(Ok(())) }
     }
 
-    /// Waits until everything before `end` may be acknowledged. One that is late counts: it may still get there, as
-    /// the Java server has it.
+    /// Waits until everything before `end` may be acknowledged, [or is late](FlushError::unless_late).
     pub fn wait_durable(&self, end: PhyOffset) -> Result<(), FlushError> {
         let (done, durable) = std::sync::mpsc::channel();
         self.when_durable(end, Box::new(move |flushed| drop(done.send(flushed))));
-        match durable.recv() {
-            Ok(Ok(()) | Err(FlushError::Timeout(_))) => Ok(()),
-            Ok(Err(failed)) => Err(failed),
-            Err(closed) => Err(FlushError::Failed(closed.to_string())),
-        }
+        let flushed = durable.recv().unwrap_or_else(|closed| Err(FlushError::Failed(closed.to_string())));
+        FlushError::unless_late(flushed)
     }
 
     /// Whether acknowledgements wait for the disk (synchronous flush).
@@ -362,4 +358,14 @@ pub enum FlushError {
     Timeout(u64),
     #[error("flushing the commit log failed: {0}")]
     Failed(String),
+}
+
+impl FlushError {
+    /// Counts a flush that is only late as made: what it is for may still get there, as the Java server has it.
+    pub fn unless_late(flushed: Result<(), FlushError>) -> Result<(), FlushError> {
+        match flushed {
+            Ok(()) | Err(FlushError::Timeout(_)) => Ok(()),
+            failed => failed,
+        }
+    }
 }

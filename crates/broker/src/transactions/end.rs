@@ -107,7 +107,7 @@ fn end_on_thread(broker: &Arc<Broker>, connection: &Arc<Connection>, frame: &Fra
 }
 
 /// The decision stands and its message can be read when this is answered: with synchronous flush that is when the disk
-/// has both. One that is only late counts as made, as with the Java server.
+/// has both.
 fn answer_when_durable(
     broker: &Broker,
     connection: &Arc<Connection>,
@@ -116,12 +116,8 @@ fn answer_when_durable(
 ) {
     let connection = Arc::clone(connection);
     let then = move |flushed: Result<(), FlushError>| {
-        let outcome = match flushed {
-            Ok(()) | Err(FlushError::Timeout(_)) => Ok(()),
-            Err(error @ FlushError::Failed(_)) => {
-                Err(Refusal::new(response::SERVICE_NOT_AVAILABLE, error.to_string()))
-            }
-        };
+        let outcome = FlushError::unless_late(flushed)
+            .map_err(|error| Refusal::new(response::SERVICE_NOT_AVAILABLE, error.to_string()));
         reply_to.respond(&connection, Ok(answer(outcome)));
         drop(promise);
     };
