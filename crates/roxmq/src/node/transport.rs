@@ -20,8 +20,12 @@ pub fn server_options(pairs: &[(String, String)]) -> anyhow::Result<ServerOption
     Ok(options)
 }
 
+/// None if the key isn't there or has no value.
+fn path(pairs: &[(String, String)], key: &str) -> Option<PathBuf> {
+    last(pairs, key).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 fn tls(pairs: &[(String, String)]) -> anyhow::Result<ServerTls> {
-    let path = |key| last(pairs, key).filter(|path| !path.is_empty()).map(PathBuf::from);
     Ok(ServerTls {
         mode: match last(pairs, "tls.server.mode") {
             None | Some("permissive") => TlsMode::Permissive,
@@ -29,8 +33,8 @@ fn tls(pairs: &[(String, String)]) -> anyhow::Result<ServerTls> {
             Some("disabled") => TlsMode::Disabled,
             Some(other) => bail!("tls.server.mode is '{other}'; it can be permissive, enforcing or disabled"),
         },
-        key_path: path("tls.server.keyPath"),
-        cert_path: path("tls.server.certPath"),
+        key_path: path(pairs, "tls.server.keyPath"),
+        cert_path: path(pairs, "tls.server.certPath"),
         client_auth: match last(pairs, "tls.server.need.client.auth") {
             None | Some("none") => ClientAuth::None,
             Some("optional") => ClientAuth::Optional,
@@ -39,7 +43,7 @@ fn tls(pairs: &[(String, String)]) -> anyhow::Result<ServerTls> {
                 bail!("tls.server.need.client.auth is '{other}'; it can be none, optional or require")
             }
         },
-        trust_cert_path: path("tls.server.trustCertPath"),
+        trust_cert_path: path(pairs, "tls.server.trustCertPath"),
     })
 }
 
@@ -51,8 +55,7 @@ pub fn client_tls(pairs: &[(String, String)]) -> anyhow::Result<Option<ClientTls
         Some("true") => Ok(true),
         Some(other) => bail!("{key} is '{other}'; it can be true or false"),
     };
-    let path = |key| last(pairs, key).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let trust_cert_path = path("tls.client.trustCertPath");
+    let trust_cert_path = path(pairs, "tls.client.trustCertPath");
     if flag("tls.client.authServer")? && trust_cert_path.is_none() {
         bail!(
             "tls.client.authServer is true; tls.client.trustCertPath must say who signs the servers' certificates"
@@ -60,8 +63,8 @@ pub fn client_tls(pairs: &[(String, String)]) -> anyhow::Result<Option<ClientTls
     }
     let tls = ClientTls {
         trust_cert_path,
-        key_path: path("tls.client.keyPath"),
-        cert_path: path("tls.client.certPath"),
+        key_path: path(pairs, "tls.client.keyPath"),
+        cert_path: path(pairs, "tls.client.certPath"),
     };
     Ok(flag("tls.enable")?.then_some(tls))
 }
