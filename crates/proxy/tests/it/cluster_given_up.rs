@@ -3,7 +3,8 @@
 use crate::client::{Clients, Peer, code, message};
 use crate::cluster::{Cluster, until};
 use crate::errors::requests::*;
-use crate::given_up::{POLLING, waiting, waits};
+use crate::given_up::*;
+use crate::receiving::waiting;
 use roxmq_broker::Broker;
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
@@ -62,7 +63,7 @@ async fn receives_that_are_reset() {
 
     let got = tokio::spawn({
         let mut client = client.clone();
-        async move { client.receive(waiting()).await }
+        async move { client.receive(waiting("T")).await }
     });
     wait_at_a(&cluster, Broker::waiting_pops, 1).await;
     send_to_a(&cluster, &mut cluster.proxy.client("d").await).await;
@@ -91,7 +92,7 @@ async fn calls_whose_deadline_comes() {
     let started = Instant::now();
     let mut call = client.clone();
     // The client ends the call before it told the server that it would.
-    let request = call.request(waiting());
+    let request = call.request(waiting("T"));
     let waits = tokio::time::timeout(Duration::from_secs(1), call.stub.receive_message(request));
     assert!(waits.await.is_err());
     wait_at_a(&cluster, Broker::waiting_pops, 0).await;
@@ -109,7 +110,7 @@ async fn more_than_may_wait_alone() {
     until("most are gone", || async { cluster.a.broker().waiting_pops() <= MANY - SOME }).await;
     let mut other = cluster.proxy.client("d").await;
     send_to_a(&cluster, &mut other).await;
-    let (status, messages) = other.receive(waiting()).await;
+    let (status, messages) = other.receive(waiting("T")).await;
     assert_eq!((status.code(), messages.len()), (Code::Ok, 1));
     cluster.stop().await;
 }
@@ -121,14 +122,7 @@ async fn clients_that_come_and_go_while_messages_come() {
     let mut sender = cluster.proxy.client("sender").await;
     let (fickle, mut steady) = (cluster.proxy.client("fickle").await, cluster.proxy.client("steady").await);
     steady.receive(receive("T", "G")).await;
-    let coming_and_going = tokio::spawn(async move {
-        let mut round = 0;
-        loop {
-            round += 1;
-            let patience = Duration::from_micros(200 * (round % 40));
-            let _ = tokio::time::timeout(patience, waits(&fickle)).await;
-        }
-    });
+    let coming_and_going = tokio::spawn(comes_and_goes(fickle, 40));
     for number in 0..200 {
         let sent = sender.send(vec![message("T", &format!("id{number}"), "x")]).await;
         assert_eq!(code(sent.status.as_ref()), Code::Ok, "{sent:?}");
@@ -139,12 +133,7 @@ async fn clients_that_come_and_go_while_messages_come() {
     let before = cluster.a.stored("T", 2).await;
     send_to_a(&cluster, &mut sender).await;
     assert_eq!(cluster.a.stored("T", 2).await, before + 1);
-    let mut last = false;
-    while !last {
-        let (status, messages) = steady.receive(waiting()).await;
-        assert_eq!(status.code(), Code::Ok, "the last message doesn't come");
-        last = messages.iter().any(|got| got.system_properties.as_ref().unwrap().message_id == "id");
-    }
+    receive_up_to(&mut steady, "id").await;
     cluster.stop().await;
 }
 
@@ -155,13 +144,7 @@ async fn pulls() {
     let started = Instant::now();
     let mut waiting = JoinSet::new();
     for _ in 0..SOME {
-        let mut client = client.clone();
-        waiting.spawn(async move {
-            let long = PullMessageRequest { long_polling_timeout: Some(seconds(20)), ..pull("T", "G") };
-            let request = client.request(long);
-            let mut frames = client.stub.pull_message(request).await.unwrap().into_inner();
-            frames.message().await.unwrap();
-        });
+        waiting.spawn(waits_for_pull(&client));
     }
     wait_at_a(&cluster, Broker::held_pulls, SOME).await;
     waiting.abort_all();
@@ -175,24 +158,16 @@ async fn receives_from_lite_topics() {
     let cluster = start().await;
     cluster.topic("L", "LITE").await;
     for broker in [&cluster.a, &cluster.b] {
-        let json = r#"{"groupName":"LG","attributes":{"+lite.bind.topic":"L"}}"#;
-        let create = Command::request(request::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).body(json);
+        let create = Command::request(request::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).body(LITE_GROUP);
         let answer = cluster.operator.call(&broker.address(), create, POLLING).await.unwrap();
         assert_eq!(answer.code, 0, "{answer:?}");
     }
     let mut client = cluster.proxy.client("c").await;
-    let mut stream = client.telemetry(consumer(ClientType::LitePushConsumer, "L", "LG")).await;
-    assert_eq!(code(stream.message().await.unwrap().unwrap().status.as_ref()), Code::Ok);
-    let request = client.request(subscribe_lite("L", "LG", &["l"]));
-    client.stub.sync_lite_subscription(request).await.unwrap();
+    let _stream = subscribe_to_lite(&mut client).await;
     let started = Instant::now();
-    let long = || ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("L", "LG") };
     let mut waiting = JoinSet::new();
     for _ in 0..SOME {
-        let mut client = client.clone();
-        waiting.spawn(async move {
-            client.receive(long()).await;
-        });
+        waiting.spawn(waits_for_lite(&client));
     }
     wait_at_a(&cluster, Broker::waiting_lite_pops, SOME).await;
     waiting.abort_all();

@@ -3,10 +3,12 @@
 use crate::client::{Clients, Peer, code, message};
 use crate::errors::requests::*;
 use crate::node::Node;
+use crate::receiving::waiting;
 use roxmq_proxy::ProxyConfig;
 use roxmq_proxy::schema::*;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
+use tonic::Streaming;
 
 /// What waits for as long as it may is answered after this time.
 pub const POLLING: Duration = Duration::from_secs(20);
@@ -19,14 +21,58 @@ async fn start() -> Node {
     node
 }
 
-pub fn waiting() -> ReceiveMessageRequest {
-    ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("T", "G") }
-}
-
 pub fn waits(client: &Peer) -> impl Future<Output = ()> + Send + 'static {
     let mut client = client.clone();
     async move {
-        client.receive(waiting()).await;
+        client.receive(waiting("T")).await;
+    }
+}
+
+/// Waits again and again, and never for so many fifths of a millisecond.
+pub async fn comes_and_goes(client: Peer, patience_max: u64) {
+    for round in 1.. {
+        let patience = Duration::from_micros(200 * (round % patience_max));
+        let _ = tokio::time::timeout(patience, waits(&client)).await;
+    }
+}
+
+/// Receives until the message comes.
+pub async fn receive_up_to(client: &mut Peer, id: &str) {
+    let mut last = false;
+    while !last {
+        let (status, messages) = client.receive(waiting("T")).await;
+        assert_eq!(status.code(), Code::Ok, "the last message doesn't come");
+        last = messages.iter().any(|got| got.system_properties.as_ref().unwrap().message_id == id);
+    }
+}
+
+pub fn waits_for_pull(client: &Peer) -> impl Future<Output = ()> + Send + 'static {
+    let mut client = client.clone();
+    async move {
+        let long = PullMessageRequest { long_polling_timeout: Some(seconds(20)), ..pull("T", "G") };
+        let request = client.request(long);
+        let mut frames = client.stub.pull_message(request).await.unwrap().into_inner();
+        frames.message().await.unwrap();
+    }
+}
+
+/// The group that receives from lite topics of L, which has to be made.
+pub const LITE_GROUP: &str = r#"{"groupName":"LG","attributes":{"+lite.bind.topic":"L"}}"#;
+
+/// Subscribes to a lite topic for as long as the stream is kept.
+pub async fn subscribe_to_lite(client: &mut Peer) -> Streaming<TelemetryCommand> {
+    let mut stream = client.telemetry(consumer(ClientType::LitePushConsumer, "L", "LG")).await;
+    assert_eq!(code(stream.message().await.unwrap().unwrap().status.as_ref()), Code::Ok);
+    let request = client.request(subscribe_lite("L", "LG", &["l"]));
+    client.stub.sync_lite_subscription(request).await.unwrap();
+    stream
+}
+
+pub fn waits_for_lite(client: &Peer) -> impl Future<Output = ()> + Send + 'static {
+    let mut client = client.clone();
+    async move {
+        let long = ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("L", "LG") };
+        client.receive(long).await;
     }
 }
 
@@ -54,7 +100,7 @@ async fn receives_that_are_reset() {
 
     let got = tokio::spawn({
         let mut client = client.clone();
-        async move { client.receive(waiting()).await }
+        async move { client.receive(waiting("T")).await }
     });
     node.until(|broker| broker.waiting_pops() == 1).await;
     other.send(vec![message("T", "01AB", "hello")]).await;
@@ -85,14 +131,7 @@ async fn clients_that_come_and_go_while_messages_come() {
     let fickle = node.client("fickle").await;
     let mut steady = node.client("steady").await;
     steady.receive(receive("T", "G")).await;
-    let coming_and_going = tokio::spawn(async move {
-        let mut round = 0;
-        loop {
-            round += 1;
-            let patience = Duration::from_micros(200 * (round % 20));
-            let _ = tokio::time::timeout(patience, waits(&fickle)).await;
-        }
-    });
+    let coming_and_going = tokio::spawn(comes_and_goes(fickle, 20));
     let sending = tokio::spawn(async move {
         for number in 0..MESSAGES {
             let sent = sender.send(vec![message("T", &format!("id{number}"), "x")]).await;
@@ -105,12 +144,7 @@ async fn clients_that_come_and_go_while_messages_come() {
     node.until(|broker| broker.waiting_pops() == 0).await;
     let sent = node.client("last").await.send(vec![message("T", "last", "x")]).await;
     assert_eq!(code(sent.status.as_ref()), Code::Ok);
-    let mut last = false;
-    while !last {
-        let (status, messages) = steady.receive(waiting()).await;
-        assert_eq!(status.code(), Code::Ok, "the last message doesn't come");
-        last = messages.iter().any(|got| got.system_properties.as_ref().unwrap().message_id == "last");
-    }
+    receive_up_to(&mut steady, "last").await;
     node.stop().await;
 }
 
@@ -123,13 +157,13 @@ async fn messages_on_their_way_are_given_back() {
     other.send(vec![message("T", "01AB", "hello")]).await;
     let deaf = Clients::connect_deaf(node.address()).await;
     let mut client = deaf.client("c");
-    let request = client.request(waiting());
+    let request = client.request(waiting("T"));
     // With the head of the answer the messages are on their way.
     let frames = client.stub.receive_message(request).await.unwrap();
     let (status, _) = other.receive(receive("T", "G")).await;
     assert_eq!(status.code(), Code::MessageNotFound);
     drop(frames);
-    let (status, messages) = other.receive(waiting()).await;
+    let (status, messages) = other.receive(waiting("T")).await;
     assert_eq!((status.code(), messages.len()), (Code::Ok, 1));
     node.stop().await;
 }
@@ -141,13 +175,7 @@ async fn pulls() {
     let started = Instant::now();
     let mut waiting = JoinSet::new();
     for _ in 0..MANY {
-        let mut client = client.clone();
-        waiting.spawn(async move {
-            let long = PullMessageRequest { long_polling_timeout: Some(seconds(20)), ..pull("T", "G") };
-            let request = client.request(long);
-            let mut frames = client.stub.pull_message(request).await.unwrap().into_inner();
-            frames.message().await.unwrap();
-        });
+        waiting.spawn(waits_for_pull(&client));
     }
     node.until(|broker| broker.held_pulls() == MANY).await;
     waiting.shutdown().await;
@@ -160,21 +188,13 @@ async fn pulls() {
 async fn receives_from_lite_topics() {
     let node = start().await;
     node.topic("L", "LITE").await;
-    node.group(r#"{"groupName":"LG","attributes":{"+lite.bind.topic":"L"}}"#).await;
+    node.group(LITE_GROUP).await;
     let mut client = node.client("c").await;
-    let mut stream = client.telemetry(consumer(ClientType::LitePushConsumer, "L", "LG")).await;
-    assert_eq!(code(stream.message().await.unwrap().unwrap().status.as_ref()), Code::Ok);
-    let request = client.request(subscribe_lite("L", "LG", &["l"]));
-    client.stub.sync_lite_subscription(request).await.unwrap();
+    let _stream = subscribe_to_lite(&mut client).await;
     let started = Instant::now();
     let mut waiting = JoinSet::new();
     for _ in 0..MANY {
-        let mut client = client.clone();
-        waiting.spawn(async move {
-            let long =
-                ReceiveMessageRequest { long_polling_timeout: Some(seconds(20)), ..receive("L", "LG") };
-            client.receive(long).await;
-        });
+        waiting.spawn(waits_for_lite(&client));
     }
     node.until(|broker| broker.waiting_lite_pops() == MANY).await;
     waiting.shutdown().await;
