@@ -5,11 +5,12 @@ use std::path::Path;
 
 const ALLOWED: &[(&str, &[&str])] = &[
     ("protocol", &[]),
+    ("access", &["protocol"]),
     ("remoting", &["protocol"]),
     ("store", &["protocol"]),
     ("namesrv", &["protocol", "remoting"]),
-    ("broker", &["protocol", "remoting", "store"]),
-    ("proxy", &["protocol", "remoting"]),
+    ("broker", &["access", "protocol", "remoting", "store"]),
+    ("proxy", &["access", "protocol", "remoting"]),
     ("testkit", &["protocol", "store"]),
     ("roxmq", &["broker", "namesrv", "protocol", "proxy", "remoting", "store"]),
 ];
