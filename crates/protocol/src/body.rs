@@ -7,6 +7,7 @@
 #[macro_use]
 mod object;
 
+pub mod access;
 pub mod assignment;
 pub mod attributes;
 pub mod batch_ack;

@@ -25,6 +25,7 @@ pub mod record;
 pub mod request;
 pub mod response;
 mod scan;
+pub mod signature;
 pub mod subscription;
 pub mod sys_flag;
 pub mod text;

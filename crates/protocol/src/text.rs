@@ -6,6 +6,7 @@
 
 use crate::scan::find_either;
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,20 +53,33 @@ impl<'a> Text<'a> {
 
     /// Appends the decoded text.
     pub fn append_to(self, out: &mut String) {
+        self.pieces(|piece| out.push_str(piece));
+    }
+
+    /// Shows the decoded text in pieces, none of which is copied unless it isn't UTF-8.
+    pub fn pieces(self, mut take: impl FnMut(&str)) {
         let mut rest = self.bytes;
         while self.escaped
             && let Some(at) = find_either(rest, b'\\', b'\\')
         {
-            out.push_str(&utf8(&rest[..at]));
+            take(&utf8(&rest[..at]));
             let (character, length) = unescape(&rest[at..]).unwrap_or((char::REPLACEMENT_CHARACTER, 1));
-            out.push(character);
+            take(character.encode_utf8(&mut [0; 4]));
             rest = &rest[at + length..];
         }
-        out.push_str(&utf8(rest));
+        take(&utf8(rest));
     }
 
     pub fn is(self, other: &str) -> bool {
         if self.escaped { self.decode() == other } else { self.bytes == other.as_bytes() }
+    }
+
+    /// Orders by the decoded texts.
+    pub fn cmp_decoded(self, other: Text<'_>) -> Ordering {
+        if self.escaped || other.escaped {
+            return self.decode().cmp(&other.decode());
+        }
+        self.bytes.cmp(other.bytes)
     }
 
     /// The decimal number that the text is, as Java reads one.
