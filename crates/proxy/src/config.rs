@@ -4,6 +4,7 @@ mod keys;
 
 pub use keys::ConfigError;
 
+use roxmq_access::Credentials;
 use std::time::Duration;
 
 /// Every limit and time of the translation. Fields are named after their keys, with units.
@@ -105,6 +106,31 @@ pub struct ProxyConfig {
     /// `subscriptionGroupConfigCacheMaxNum`
     pub groups_max: usize,
 
+    /// `authenticationEnabled`: clients have to say who they are, and prove it.
+    pub authenticate: bool,
+    /// `authorizationEnabled`: they may do only what their user may.
+    pub authorize: bool,
+    /// `authenticationWhitelist`: messages of gRPC by their full names, and request codes, that anybody may send.
+    pub authentication_whitelist: String,
+    /// `authorizationWhitelist`: those that every user may send.
+    pub authorization_whitelist: String,
+    /// `innerClientAuthenticationCredentials`: what the proxy's own requests to brokers are signed with.
+    pub inner_credentials: Option<Credentials>,
+    /// `enableAclRpcHookForClusterMode`: whether they are signed; unsaid, they are if there is something to sign with.
+    pub sign_requests: Option<bool>,
+    /// `userCacheRefreshSeconds`: how often a user is asked for again. 5, the Java server's 20.
+    pub user_refresh_s: u64,
+    /// `userCacheExpiredSeconds`: a user that nobody was for so long is forgotten.
+    pub user_unused_s: u64,
+    /// `userCacheMaxNum`
+    pub users_max: usize,
+    /// `aclCacheRefreshSeconds`: as for users, for what they may do.
+    pub acl_refresh_s: u64,
+    /// `aclCacheExpiredSeconds`
+    pub acl_unused_s: u64,
+    /// `aclCacheMaxNum`
+    pub acls_max: usize,
+
     /// How long what a broker says of a topic or a group counts.
     pub facts_kept_ms: u64,
     /// How many clients are known at a time.
@@ -158,6 +184,18 @@ impl Default for ProxyConfig {
             group_refresh_s: 5,
             group_unused_s: 300,
             groups_max: 20_000,
+            authenticate: false,
+            authorize: false,
+            authentication_whitelist: String::new(),
+            authorization_whitelist: String::new(),
+            inner_credentials: None,
+            sign_requests: None,
+            user_refresh_s: 5,
+            user_unused_s: 300,
+            users_max: 20_000,
+            acl_refresh_s: 5,
+            acl_unused_s: 300,
+            acls_max: 20_000,
             facts_kept_ms: 1_000,
             clients_max: 200_000,
         }

@@ -4,6 +4,7 @@
 //! protocol has, the two forms of a message, and what is kept of each client while it is there. Requests go out
 //! through one [`Invoker`]: to the broker of this process, or to brokers over the network.
 
+mod access;
 mod addresses;
 mod announce;
 mod caller;

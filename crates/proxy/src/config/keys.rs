@@ -1,6 +1,7 @@
 //! The keys of `rmq-proxy.json`, with the Java server's names.
 
 use super::ProxyConfig;
+use roxmq_access::{Credentials, CredentialsError};
 use roxmq_protocol::json::{Fields, FromJson, JsonError, Value};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +14,18 @@ pub enum ConfigError {
     Value(#[from] JsonError),
     #[error("{key} of the proxy's configuration is {value}, which is out of range")]
     Range { key: &'static str, value: i64 },
+    #[error("a key of the proxy's configuration is wrong: {0}")]
+    Credentials(#[from] CredentialsError),
+    #[error(
+        "authorizationEnabled of the proxy's configuration is true, which needs authenticationEnabled: what clients may do \
+         depends on who they are"
+    )]
+    NobodyToAuthorize,
+    #[error(
+        "enableAclRpcHookForClusterMode of the proxy's configuration is true, which needs \
+         innerClientAuthenticationCredentials to sign requests with"
+    )]
+    NothingToSignWith,
 }
 
 /// A type that a key can have.
@@ -35,6 +48,21 @@ impl KeyType for bool {
 impl KeyType for f32 {
     fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
         Ok(object.field::<f64>(key)?.map(|value| value as f32))
+    }
+}
+
+/// Unsaid is a value of its own.
+impl KeyType for Option<bool> {
+    fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
+        Ok(object.field::<bool>(key)?.map(Some))
+    }
+}
+
+/// JSON within JSON.
+impl KeyType for Option<Credentials> {
+    fn read(object: &Value, key: &'static str) -> Result<Option<Self>, ConfigError> {
+        let text: Option<String> = object.field(key)?;
+        Ok(text.map(|text| Credentials::read(&text)).transpose()?)
     }
 }
 
@@ -75,6 +103,7 @@ macro_rules! keys {
                 $(if let Some(value) = KeyType::read(&object, $name)? {
                     config.$field = value;
                 })*
+                config.check()?;
                 Ok(config)
             }
         }
@@ -126,6 +155,31 @@ keys! {
     "subscriptionGroupConfigCacheRefreshSeconds" group_refresh_s,
     "subscriptionGroupConfigCacheExpiredSeconds" group_unused_s,
     "subscriptionGroupConfigCacheMaxNum" groups_max,
+    "authenticationEnabled" authenticate,
+    "authorizationEnabled" authorize,
+    "authenticationWhitelist" authentication_whitelist,
+    "authorizationWhitelist" authorization_whitelist,
+    "innerClientAuthenticationCredentials" inner_credentials,
+    "enableAclRpcHookForClusterMode" sign_requests,
+    "userCacheRefreshSeconds" user_refresh_s,
+    "userCacheExpiredSeconds" user_unused_s,
+    "userCacheMaxNum" users_max,
+    "aclCacheRefreshSeconds" acl_refresh_s,
+    "aclCacheExpiredSeconds" acl_unused_s,
+    "aclCacheMaxNum" acls_max,
+}
+
+impl ProxyConfig {
+    /// Keys that need each other.
+    fn check(&self) -> Result<(), ConfigError> {
+        if self.authorize && !self.authenticate {
+            return Err(ConfigError::NobodyToAuthorize);
+        }
+        if self.sign_requests == Some(true) && self.inner_credentials.is_none() {
+            return Err(ConfigError::NothingToSignWith);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -135,13 +189,18 @@ mod tests {
     #[test]
     fn keys_are_read_and_others_passed_over() {
         let text = br#"{"rocketMQClusterName":"C","maxMessageSize":"1024","enableProxyAutoRenew":false,
-            "grpcClientProducerBackoffMultiplier":1.5,"authenticationEnabled":true,"nobodyKnows":[1]}"#;
+            "grpcClientProducerBackoffMultiplier":1.5,"authenticationEnabled":true,"nobodyKnows":[1],
+            "innerClientAuthenticationCredentials":"{\"accessKey\":\"a\",\"secretKey\":\"s\"}",
+            "enableAclRpcHookForClusterMode":"true"}"#;
         let config = ProxyConfig::from_json(text).expect("good");
         let expected = ProxyConfig {
             cluster_name: "C".to_owned(),
             body_bytes_max: 1024,
             auto_renew: false,
             producer_backoff_multiplier: 1.5,
+            authenticate: true,
+            inner_credentials: Some(Credentials { access_key: "a".to_owned(), secret_key: "s".to_owned() }),
+            sign_requests: Some(true),
             ..ProxyConfig::default()
         };
         assert_eq!(config, expected.clone());
@@ -163,5 +222,8 @@ mod tests {
         check(r#"{"grpcServerPort":70000}"#, "grpcServerPort of the proxy's configuration is 70000");
         check(r#"{"maxMessageSize":-1}"#, "maxMessageSize");
         check(r#"{"renewAheadTimeMillis":"soon"}"#, "renewAheadTimeMillis");
+        check(r#"{"authorizationEnabled":true}"#, "needs authenticationEnabled");
+        check(r#"{"enableAclRpcHookForClusterMode":true}"#, "needs innerClientAuthenticationCredentials");
+        check(r#"{"innerClientAuthenticationCredentials":"{}"}"#, "innerClientAuthenticationCredentials has no");
     }
 }
