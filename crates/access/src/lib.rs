@@ -9,6 +9,7 @@
 
 mod authentication;
 mod credentials;
+mod directory;
 mod entry;
 mod needs;
 mod policies;
@@ -16,9 +17,11 @@ mod resource;
 mod source;
 mod user;
 mod verdict;
+mod whitelist;
 
 pub use authentication::{AuthenticationError, Proof, authenticate};
 pub use credentials::{Credentials, CredentialsError};
+pub use directory::Directory;
 pub use entry::{Action, Actions, Decision, Entry, EntryError};
 pub use needs::{Need, Needs};
 pub use policies::{ENTRIES_MAX, Policies, PolicyError, PolicyType, subject_of_user, user_of_subject};
@@ -26,3 +29,4 @@ pub use resource::{NamePattern, Resource, ResourcePattern, ResourceType};
 pub use source::SourceRange;
 pub use user::{User, UserChange, UserError, UserStatus, UserType};
 pub use verdict::{Denial, judge};
+pub use whitelist::Whitelist;
