@@ -167,7 +167,9 @@ one_way() { # number writer reader stop
   pick_ports "$1"
   SERVER="$2"
   "start_$2"
-  trip fill "$CLUSTER"
+  local fill=fill
+  if [ "$2" = roxmq ]; then fill=fillbatches; fi
+  trip "$fill" "$CLUSTER"
   hand_over "$2" "$3" 0
   hand_over "$3" "$2" 1
   stop_servers clean

@@ -51,9 +51,14 @@ class Dump extends Trip {
             // The popper's come whenever a message comes again.
             boolean isPopped = name.startsWith("%RETRY%" + Pops.POPPER);
             if (name.startsWith("Trip") || name.startsWith("%RETRY%trip_") && !isPopped) {
+                Map<String, String> attributes = new TreeMap<>(topic.getAttributes());
+                // What RoxMQ calls it in a store, for the Java server not to take it for its own.
+                if (attributes.containsKey("roxmq.queue.type")) {
+                    attributes.put("queue.type", attributes.remove("roxmq.queue.type"));
+                }
                 out.println("topic " + name + " read " + topic.getReadQueueNums() + " write "
                     + topic.getWriteQueueNums() + " perm " + topic.getPerm() + " sysFlag " + topic.getTopicSysFlag()
-                    + " order " + topic.isOrder() + " attributes " + new TreeMap<>(topic.getAttributes()));
+                    + " order " + topic.isOrder() + " attributes " + attributes);
             }
         }
     }

@@ -30,6 +30,8 @@ import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfi
  * StoreTrip NAMESRV BROKER COMMAND ARGUMENT [COMMAND ARGUMENT ...]
  *
  * fill CLUSTER    topics, groups, messages, offsets
+ * fillbatches CLUSTER
+ *                 the same, with a topic that has batches for messages: only RoxMQ stores them so that both can read them
  * dump FILE       everything of them, one fact a line, in a fixed order
  * pop ROUND       messages of which some are acknowledged, and the others have to come again once the server has changed
  * settle STORE    waits until the offsets are in the files under STORE/config
@@ -73,7 +75,10 @@ public class StoreTrip extends Trip {
     void run(String command, String argument) throws Exception {
         switch (command) {
             case "fill":
-                fill(argument);
+                fill(argument, Map.of());
+                break;
+            case "fillbatches":
+                fill(argument, Map.of("+queue.type", "BatchCQ"));
                 break;
             case "dump":
                 new Dump(this).dump(Path.of(argument));
@@ -104,12 +109,12 @@ public class StoreTrip extends Trip {
         }
     }
 
-    void fill(String cluster) throws Exception {
+    void fill(String cluster, Map<String, String> batched) throws Exception {
         until("the broker is known to the name server", () ->
             admin.examineBrokerClusterInfo().getClusterAddrTable().containsKey(cluster));
         createTopic(PLAIN, PLAIN_QUEUES, Map.of());
         createTopic(ORDERED, 2, Map.of("+message.type", "FIFO"));
-        createTopic(BATCHED, 1, Map.of());
+        createTopic(BATCHED, 1, batched);
         createTopic(Delayed.DELAYED, 1, Map.of("+message.type", "DELAY"));
         createTopic(Delayed.TIMED, 1, Map.of("+message.type", "DELAY"));
         createTopic(Pops.POPPED, 1, Map.of());

@@ -19,7 +19,7 @@ enum Values {
 }
 
 const KNOWN: &[Known] = &[
-    Known { key: "queue.type", changeable: false, values: Values::OneOf(&["SimpleCQ", "BatchCQ"]) },
+    Known { key: attributes::QUEUE_TYPE, changeable: false, values: Values::OneOf(&["SimpleCQ", "BatchCQ"]) },
     Known { key: "cleanup.policy", changeable: false, values: Values::OneOf(&["DELETE", "COMPACTION"]) },
     Known {
         key: MESSAGE_TYPE,

@@ -2,13 +2,18 @@
 //!
 //! One field is ours: `roxmqLogOffset`, the log position up to which the file holds everything. The Java server
 //! ignores it and doesn't write it, so that a file without it is known to be the Java server's.
+//!
+//! One attribute has a name of ours: a topic of batches is an ordinary one to the Java server, which would look for its
+//! messages in queues of another kind than they are in, and not start. It keeps attributes that it doesn't know.
 
 use crate::groups::{DataVersion, ForbiddenTable, SubscriptionGroupConfig};
 use crate::topics::TopicConfig;
+use crate::topics::attributes::{QUEUE_TYPE, has_batches};
 use roxmq_protocol::body::assignment::RequestModesByTopic;
 use roxmq_protocol::body::order_info::OrderInfoTable;
 use roxmq_protocol::json::{Fields, Form, JsonError, Value, Writer};
 use roxmq_store::PhyOffset;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub(super) const TOPICS_FILE: &str = "topics.json";
@@ -18,6 +23,8 @@ pub(super) const DELAYS_FILE: &str = "delayOffset.json";
 pub(super) const ORDERS_FILE: &str = "consumerOrderInfo.json";
 
 pub(super) const LOG_OFFSET: &str = "roxmqLogOffset";
+/// What [`QUEUE_TYPE`] is called in a file where the topic is one of batches.
+const BATCH_QUEUE_TYPE: &str = "roxmq.queue.type";
 
 /// A table as a file has it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,16 +43,32 @@ pub(super) struct Groups {
 }
 
 pub(super) fn encode_topics(snapshot: &Snapshot<Vec<TopicConfig>>) -> Vec<u8> {
+    let topics: Vec<_> = snapshot.table.iter().map(for_file).collect();
     let table: BTreeMap<String, &TopicConfig> =
-        snapshot.table.iter().map(|topic| (topic.topic_name.clone(), topic)).collect();
+        topics.iter().map(|topic| (topic.topic_name.clone(), topic.as_ref())).collect();
     encode(snapshot, |writer| {
         writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
         writer.field("topicConfigTable", &table);
     })
 }
 
+fn for_file(topic: &TopicConfig) -> Cow<'_, TopicConfig> {
+    let mut topic = Cow::Borrowed(topic);
+    if has_batches(&topic.attributes) {
+        rename_attribute(topic.to_mut(), QUEUE_TYPE, BATCH_QUEUE_TYPE);
+    }
+    topic
+}
+
+fn rename_attribute(topic: &mut TopicConfig, from: &str, to: &str) {
+    if let Some(value) = topic.attributes.remove(from) {
+        topic.attributes.insert(to.to_owned(), value);
+    }
+}
+
 pub(super) fn decode_topics(value: &Value) -> Result<Snapshot<Vec<TopicConfig>>, JsonError> {
-    let table: BTreeMap<String, TopicConfig> = value.need("topicConfigTable")?;
+    let mut table: BTreeMap<String, TopicConfig> = value.need("topicConfigTable")?;
+    table.values_mut().for_each(|topic| rename_attribute(topic, BATCH_QUEUE_TYPE, QUEUE_TYPE));
     decode(value, table.into_values().collect())
 }
 
@@ -157,6 +180,28 @@ mod tests {
              \n\t\t\t\"topicName\":\"T\",\n\t\t\t\"topicSysFlag\":0,\n\t\t\t\"writeQueueNums\":8\n\t\t}}\n\t}}\n}}"
         );
         check(&encode_topics(&snapshot), &expected, decode_topics, &snapshot);
+    }
+
+    /// The Java server looks for messages of a topic with `queue.type=BatchCQ` where RoxMQ has none, and doesn't start on a
+    /// store where they are elsewhere.
+    #[test]
+    fn topics_of_batches_are_ordinary_ones_to_the_java_server() {
+        let check = |attributes: &[(&str, &str)], in_file: &str| {
+            let attributes = attributes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            let topic = TopicConfig { attributes: attributes.collect(), ..topic_config("T", 4, 6) };
+            let snapshot = Snapshot { version: version(), log_offset: None, table: vec![topic] };
+            let encoded = encode_topics(&snapshot);
+            let text = String::from_utf8_lossy(&encoded).replace(['\n', '\t'], "");
+            assert!(text.contains(&format!("\"attributes\":{in_file},\"order\"")), "{text}");
+            assert_eq!(decode_topics(&parse(&encoded).expect("JSON")), Ok(snapshot));
+        };
+        check(&[("queue.type", "BatchCQ")], r#"{"roxmq.queue.type":"BatchCQ"}"#);
+        check(
+            &[("message.type", "NORMAL"), ("queue.type", "BatchCQ"), ("reserve.time", "3")],
+            r#"{"message.type":"NORMAL","reserve.time":"3","roxmq.queue.type":"BatchCQ"}"#,
+        );
+        check(&[("queue.type", "SimpleCQ")], r#"{"queue.type":"SimpleCQ"}"#);
+        check(&[("message.type", "NORMAL")], r#"{"message.type":"NORMAL"}"#);
     }
 
     #[test]

@@ -14,10 +14,12 @@ pub(crate) fn is_lite(attributes: &Attributes) -> bool {
     attributes.get(MESSAGE_TYPE).is_some_and(|kind| kind == "LITE")
 }
 
+pub(crate) const QUEUE_TYPE: &str = "queue.type";
+
 /// Whether the topic has batches for messages: a sender then knows a batch by one id. What is in it is stored as messages
 /// of their own all the same.
 pub(crate) fn has_batches(attributes: &Attributes) -> bool {
-    attributes.get("queue.type").is_some_and(|kind| kind == "BatchCQ")
+    attributes.get(QUEUE_TYPE).is_some_and(|kind| kind == "BatchCQ")
 }
 
 /// Minutes after which unused lite topics go; none or a negative number for never.
