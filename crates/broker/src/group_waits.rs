@@ -8,6 +8,7 @@
 //! nothing waits on only if nothing has happened at its place since it began to look.
 
 mod places;
+mod wait;
 mod watches;
 
 use crate::Broker;
@@ -16,11 +17,11 @@ use crate::hold_table::Asker;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 use places::{Looking, Shard};
-use roxmq_remoting::Connection;
-use roxmq_store::{ConsumeQueue, Millis, QueueId};
+use roxmq_store::{ConsumeQueue, QueueId};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+pub(crate) use wait::Wait;
 use watches::Watches;
 
 /// Places are spread over this many locks.
@@ -28,14 +29,7 @@ const SHARDS: usize = 16;
 
 /// Something that can wait.
 pub(crate) trait Waiter: Send + 'static {
-    fn group(&self) -> &str;
-    /// Never a retry topic because of what comes again: that is the topic's own matter.
-    fn topic(&self) -> &str;
-    /// None for any queue.
-    fn queue_id(&self) -> Option<QueueId>;
-    fn deadline(&self) -> Millis;
-    fn connection(&self) -> &Arc<Connection>;
-    fn opaque(&self) -> i32;
+    fn wait(&self) -> &Wait;
 
     /// Answers if there is something to answer with.
     fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self>;
@@ -97,14 +91,15 @@ impl<W> Default for GroupWaits<W> {
 impl<W: Waiter> GroupWaits<W> {
     /// Lets the request wait until there is something for it, or until its deadline.
     pub(crate) fn park(&self, broker: &Arc<Broker>, waiter: Box<W>, limits: Limits) {
-        let over = self.closed.load(Ordering::SeqCst) || is_given_up(&*waiter);
-        if over || waiter.deadline() <= broker.clock.now() {
+        let wait = waiter.wait();
+        let over = self.closed.load(Ordering::SeqCst) || wait.is_given_up();
+        if over || wait.deadline <= broker.clock.now() {
             return waiter.give_up(broker, GaveUp::TimeUp);
         }
         if self.inside.load(Ordering::Relaxed) >= limits.of_all {
             return waiter.give_up(broker, GaveUp::Full);
         }
-        let entered = self.shard(waiter.group(), waiter.topic()).lock().enter(
+        let entered = self.shard(wait.group_name(), wait.topic_name()).lock().enter(
             waiter,
             limits.of_lane,
             |place, queues| self.watches.renew(broker, place, queues),
@@ -138,8 +133,8 @@ impl<W: Waiter> GroupWaits<W> {
                 let first = shard.lock().take_first(lane);
                 let Some(looking) = first else { break };
                 // A connection that ends doesn't end before the answer is sent, or the end is seen here.
-                let _promise = looking.waiter.connection().promise_answer();
-                if is_given_up(&*looking.waiter) {
+                let _promise = looking.waiter.wait().connection.promise_answer();
+                if looking.waiter.wait().is_given_up() {
                     self.end(broker, [looking.waiter]);
                 } else if !self.look(broker, looking) {
                     break;
@@ -165,7 +160,7 @@ impl<W: Waiter> GroupWaits<W> {
                 }
             };
             let shard = self.shard(&place.group, &place.topic);
-            let (connection, opaque) = (Arc::clone(waiter.connection()), waiter.opaque());
+            let (connection, opaque) = (Arc::clone(&waiter.wait().connection), waiter.wait().opaque);
             let again = Looking { place, lane, turn, waiter, events };
             let put_back = shard.lock().put_back(again);
             match put_back {
@@ -187,7 +182,9 @@ impl<W: Waiter> GroupWaits<W> {
     pub(crate) fn drop_connection(&self, connection: u64) {
         for shard in &self.shards {
             let dropped = shard.lock().take_connection(connection);
-            dropped.iter().for_each(|waiter| self.leave(waiter.group(), waiter.topic()));
+            dropped
+                .iter()
+                .for_each(|waiter| self.leave(waiter.wait().group_name(), waiter.wait().topic_name()));
         }
     }
 
@@ -238,7 +235,7 @@ impl<W: Waiter> GroupWaits<W> {
 
     fn end(&self, broker: &Broker, waiters: impl IntoIterator<Item = Box<W>>) {
         for waiter in waiters {
-            self.leave(waiter.group(), waiter.topic());
+            self.leave(waiter.wait().group_name(), waiter.wait().topic_name());
             waiter.give_up(broker, GaveUp::TimeUp);
         }
     }
@@ -255,8 +252,4 @@ impl<W: Waiter> GroupWaits<W> {
         let hash = self.hasher.hash_one((group, topic));
         &self.shards[hash as usize % SHARDS]
     }
-}
-
-fn is_given_up(waiter: &impl Waiter) -> bool {
-    waiter.connection().is_given_up(waiter.opaque())
 }

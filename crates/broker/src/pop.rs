@@ -69,14 +69,14 @@ pub(crate) fn request(
         Ok(request) => Box::new(request),
         Err(refusal) => return output.reply(&frame.header, refusal.into_response()),
     };
-    let waits_for = (Arc::clone(&request.group), Arc::clone(&request.topic), request.queue_id);
+    let waits_for = (Arc::clone(&request.wait.group), Arc::clone(&request.wait.topic), request.wait.queue_id);
     match serve(broker, request, output) {
         Looked::Answered { more: true } => {
             let (group, topic, queue_id) = waits_for;
             broker.pop_waits.wake(broker, &group.group_name, &topic.topic_name, queue_id);
         }
         Looked::Answered { more: false } | Looked::Elsewhere => {}
-        Looked::Nothing(request) if request.deadline <= broker.clock.now() => {
+        Looked::Nothing(request) if request.wait.deadline <= broker.clock.now() => {
             answer::nothing(broker, &request, response::POLLING_TIMEOUT, output);
         }
         Looked::Nothing(request) => broker.pop_waits.park(broker, request),
@@ -103,10 +103,10 @@ pub(crate) fn serve(
 fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
     let broker = Arc::clone(broker);
     let runtime = broker.holds.runtime().clone();
-    let promise = request.connection.promise_answer();
+    let promise = request.wait.connection.promise_answer();
     runtime.spawn(async move {
-        let connection = Arc::clone(&request.connection);
-        let (opaque, encoding) = (request.opaque, request.encoding);
+        let connection = Arc::clone(&request.wait.connection);
+        let (opaque, encoding) = (request.wait.opaque, request.wait.encoding);
         let work = {
             let broker = Arc::clone(&broker);
             move || look_on_disk(&broker, request)
@@ -123,17 +123,17 @@ fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
 /// Looks until there is an answer or nothing more to look at; gives back what may wait.
 fn look_on_disk(broker: &Arc<Broker>, request: Box<PopRequest>) -> Option<Box<PopRequest>> {
     loop {
-        if request.connection.is_given_up(request.opaque) {
+        if request.wait.is_given_up() {
             return Some(request);
         }
         let mut output = Output::default();
         match look(broker, &request, ReadMode::Blocking, &mut output) {
             (Popped::Found, _) => {
-                request.connection.send(output);
+                request.wait.connection.send(output);
                 return None;
             }
             (Popped::Nothing, _) => return Some(request),
-            (Popped::Cold, _) if request.deadline <= broker.clock.now() => return Some(request),
+            (Popped::Cold, _) if request.wait.deadline <= broker.clock.now() => return Some(request),
             (Popped::Cold, _) => {}
         }
     }
@@ -152,7 +152,7 @@ fn look(broker: &Arc<Broker>, request: &PopRequest, mode: ReadMode, output: &mut
             (looked, found.rest > 0)
         }
         Err(error) => {
-            tracing::error!(topic = request.topic.topic_name, %error, "a pop failed");
+            tracing::error!(topic = request.wait.topic_name(), %error, "a pop failed");
             answer::refused(request, error.into(), output);
             (Popped::Found, false)
         }

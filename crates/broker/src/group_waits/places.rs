@@ -85,7 +85,8 @@ impl<W: Waiter> Shard<W> {
         lane_max: usize,
         watch: impl FnOnce(&Arc<Place>, &mut Queues),
     ) -> Result<Looking<W>, Box<W>> {
-        let (group, topic) = (waiter.group(), waiter.topic());
+        let wait = waiter.wait();
+        let (group, topic) = (wait.group_name(), wait.topic_name());
         let groups = match self.places.get_mut(topic) {
             Some(groups) => groups,
             None => self.places.entry(topic.into()).or_default(),
@@ -98,15 +99,14 @@ impl<W: Waiter> Shard<W> {
                 groups.entry(group.into()).or_insert(opened)
             }
         };
-        let lane = Lane { place: open.number, queue_id: waiter.queue_id() };
+        let lane = Lane { place: open.number, queue_id: wait.queue_id };
         if self.holds.count(lane) > lane_max {
             return Err(waiter);
         }
         open.inside += 1;
         open.lanes.insert(lane.queue_id);
         watch(&open.place, &mut open.queues);
-        let asker = Asker { connection: waiter.connection().id(), opaque: waiter.opaque() };
-        let turn = self.holds.new_turn(asker, waiter.deadline());
+        let turn = self.holds.new_turn(wait.asker(), wait.deadline);
         Ok(Looking { place: Arc::clone(&open.place), lane, turn, waiter, events: open.events })
     }
 
@@ -142,7 +142,7 @@ impl<W: Waiter> Shard<W> {
     /// Takes the first of a lane out to look.
     pub(super) fn take_first(&mut self, lane: Lane) -> Option<Looking<W>> {
         let Held { turn, value: waiter } = self.holds.take_first(lane)?;
-        let open = self.open(waiter.group(), waiter.topic())?;
+        let open = self.open(waiter.wait().group_name(), waiter.wait().topic_name())?;
         Some(Looking { place: Arc::clone(&open.place), lane, turn, waiter, events: open.events })
     }
 

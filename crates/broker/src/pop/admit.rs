@@ -3,12 +3,12 @@
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::filter::{self, MessageFilter};
+use crate::group_waits::Wait;
 use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::topics::Topic;
 use roxmq_protocol::code::response;
 use roxmq_protocol::frame::Frame;
-use roxmq_protocol::header::Encoding;
 use roxmq_protocol::request::pop::{ANY_QUEUE, PopHeader};
 use roxmq_protocol::subscription::EXPRESSION_TAG;
 use roxmq_protocol::sys_flag::perm;
@@ -25,10 +25,7 @@ const LATE_MS_MAX: i64 = 500;
 
 /// A pop that may be carried out, now or when there is something to answer it with.
 pub(crate) struct PopRequest {
-    pub(crate) group: Arc<SubscriptionGroupConfig>,
-    pub(crate) topic: Arc<Topic>,
-    /// None for all queues of the topic.
-    pub(crate) queue_id: Option<QueueId>,
+    pub(crate) wait: Wait,
     pub(crate) count_max: usize,
     pub(crate) invisible_ms: i64,
     /// A group that is new to a queue begins at its end.
@@ -37,11 +34,6 @@ pub(crate) struct PopRequest {
     pub(crate) order: bool,
     /// The same attempt gets the same messages again, although they are out.
     pub(crate) attempt_id: Option<Box<str>>,
-    /// Until when the client waits for messages; a time that has passed if it doesn't.
-    pub(crate) deadline: Millis,
-    pub(crate) connection: Arc<Connection>,
-    pub(crate) opaque: i32,
-    pub(crate) encoding: Encoding,
     pub(crate) oneway: bool,
 }
 
@@ -53,27 +45,28 @@ pub(super) fn admit(
     let header = PopHeader::decode(&frame.header.ext)?;
     let config = broker.config();
     let now = broker.clock.now();
-    let born = if header.born_time == 0 { now } else { Millis(header.born_time) };
+    let born = born(header.born_time, now);
     check_request(&config, &header, born, now)?;
-    let (topic, group) = target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
+    let target = target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
+    let deadline = Millis(born.0.saturating_add(header.poll_time));
+    let wait = wait(connection, frame, target, header.queue_id, deadline);
     let (kind, expression) = (header.expression_type.as_deref(), header.expression.as_deref());
-    let filter = wanted(broker, &group, &topic, kind, expression)?;
+    let filter = wanted(broker, &wait, kind, expression)?;
     Ok(PopRequest {
-        group,
-        topic,
-        queue_id: (header.queue_id != ANY_QUEUE).then_some(QueueId(header.queue_id)),
+        wait,
         count_max: header.max_msg_nums as usize,
         invisible_ms: header.invisible_time,
         from_end: header.init_mode == roxmq_protocol::request::pop::INIT_MODE_MAX,
         filter,
         order: header.order,
         attempt_id: header.attempt_id.as_deref().filter(|id| !id.is_empty()).map(Box::from),
-        deadline: Millis(born.0.saturating_add(header.poll_time)),
-        connection: Arc::clone(connection),
-        opaque: frame.header.opaque,
-        encoding: frame.header.encoding,
         oneway: frame.header.is_oneway(),
     })
+}
+
+/// When the client asked; 0 if it doesn't say.
+pub(super) fn born(time: i64, now: Millis) -> Millis {
+    if time == 0 { now } else { Millis(time) }
 }
 
 /// The topic and the group, if the group may get messages of the queue.
@@ -93,6 +86,25 @@ pub(super) fn target(
         )));
     }
     Ok((topic, group))
+}
+
+/// What the request waits for, which is in any queue if the id is below 0.
+pub(super) fn wait(
+    connection: &Arc<Connection>,
+    frame: &Frame<'_>,
+    (topic, group): (Arc<Topic>, Arc<SubscriptionGroupConfig>),
+    queue_id: i32,
+    deadline: Millis,
+) -> Wait {
+    Wait {
+        group,
+        topic,
+        queue_id: (queue_id >= 0).then_some(QueueId(queue_id)),
+        deadline,
+        connection: Arc::clone(connection),
+        opaque: frame.header.opaque,
+        encoding: frame.header.encoding,
+    }
 }
 
 /// What the request and the broker's own settings tell.
@@ -174,8 +186,7 @@ fn check_topic(topic: &Topic, queue_id: i32) -> Result<(), Refusal> {
 /// Which messages the request asks for; what a heartbeat brought is compiled already.
 pub(super) fn wanted(
     broker: &Broker,
-    group: &SubscriptionGroupConfig,
-    topic: &Topic,
+    wait: &Wait,
     kind: Option<&str>,
     expression: Option<&str>,
 ) -> Result<MessageFilter, Refusal> {
@@ -183,7 +194,7 @@ pub(super) fn wanted(
     let Some(expression) = expression.filter(|expression| !expression.is_empty()) else {
         return Ok(MessageFilter::All);
     };
-    let filter = broker.filters.filter(&group.group_name, &topic.topic_name, kind, expression)?;
+    let filter = broker.filters.filter(wait.group_name(), wait.topic_name(), kind, expression)?;
     filter::check_allowed(&broker.config(), kind.unwrap_or(EXPRESSION_TAG))?;
     Ok(filter)
 }

@@ -22,8 +22,9 @@ pub(super) fn found(request: &PopRequest, found: &Found, output: &mut Output) {
         message_offset_info: &found.message_offsets,
         order_count_info: request.order.then_some(&found.order_counts),
     };
-    let (opaque, bytes) = (request.opaque, found.records.len());
-    answer.encode_head(output.buffer(), request.encoding, response::SUCCESS, opaque, "FOUND", bytes);
+    let (encoding, opaque) = (request.wait.encoding, request.wait.opaque);
+    let bytes = found.records.len();
+    answer.encode_head(output.buffer(), encoding, response::SUCCESS, opaque, "FOUND", bytes);
     output.buffer().extend_from_slice(&found.records);
 }
 
@@ -39,12 +40,12 @@ pub(super) fn nothing(broker: &Broker, request: &PopRequest, code: i32, output: 
         order_count_info: request.order.then_some(b""),
         ..PopAnswer::default()
     };
-    let (encoding, opaque) = (request.encoding, request.opaque);
+    let (encoding, opaque) = (request.wait.encoding, request.wait.opaque);
     answer.encode_head(output.buffer(), encoding, code, opaque, "NO_MESSAGE_IN_QUEUE", 0);
 }
 
 pub(super) fn refused(request: &PopRequest, refusal: Refusal, output: &mut Output) {
     if !request.oneway {
-        output.respond(request.opaque, request.encoding, refusal.into_response());
+        output.respond(request.wait.opaque, request.wait.encoding, refusal.into_response());
     }
 }

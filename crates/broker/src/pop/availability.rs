@@ -20,8 +20,9 @@ impl<'a> Availability<'a> {
     }
 
     pub(super) fn has_messages(&self) -> bool {
-        let (group, topic) = (&self.question.group.group_name, &self.question.topic.topic_name);
-        let of_topic = match self.question.queue_id {
+        let wait = &self.question.wait;
+        let (group, topic) = (wait.group_name(), wait.topic_name());
+        let of_topic = match wait.queue_id {
             Some(queue_id) => self.has(topic, queue_id),
             None => self.has_any(topic),
         };
@@ -43,7 +44,7 @@ impl<'a> Availability<'a> {
         if self.question.order && self.is_blocked(topic, id) {
             return false;
         }
-        let committed = self.broker.offsets.get(&self.question.group.group_name, topic, id);
+        let committed = self.broker.offsets.get(self.question.wait.group_name(), topic, id);
         let position = committed.unwrap_or(0).max(queue.min_offset().0);
         queue.max_offset().0 > position && self.is_wanted(&queue, QueueOffset(position))
     }
@@ -51,7 +52,7 @@ impl<'a> Availability<'a> {
     /// Whether an ordered queue gives nothing because of what is out already.
     fn is_blocked(&self, topic: &str, id: QueueId) -> bool {
         let table = &self.broker.pops.table;
-        let Some(queue) = table.get(&self.question.group.group_name, topic, id) else { return false };
+        let Some(queue) = table.get(self.question.wait.group_name(), topic, id) else { return false };
         let attempt = self.question.attempt_id.as_deref();
         let now = self.broker.clock.now();
         queue.state().order.as_ref().is_some_and(|out| order::is_blocked(out, attempt, now))

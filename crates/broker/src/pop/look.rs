@@ -62,7 +62,7 @@ pub(super) fn look(
         false => (turn % config.revive_queue_num.clamp(1, REVIVE_QUEUES_MAX) as u32) as i32,
     };
     // As the topic is now: whoever waited may have waited for long.
-    let Some(topic) = broker.topics.get(&request.topic.topic_name) else {
+    let Some(topic) = broker.topics.get(request.wait.topic_name()) else {
         return Ok(Popped::Nothing);
     };
     let chance = Chance::of(turn);
@@ -80,7 +80,7 @@ pub(super) fn look(
     if retry_first {
         retry_topics(&mut taking, broker, request, &config, chance)?;
     }
-    match request.queue_id {
+    match request.wait.queue_id {
         Some(queue_id) => taking.queue(&topic.topic_name, queue_id)?,
         None => all_queues(&mut taking, &topic, order)?,
     }
@@ -102,7 +102,7 @@ fn has_priorities(topic: &Topic) -> bool {
 /// lower ones get on, too.
 fn priority_factor(request: &PopRequest) -> u32 {
     const ALL: u32 = 100;
-    let attribute = request.group.attributes.get("priority.factor");
+    let attribute = request.wait.group.attributes.get("priority.factor");
     attribute.and_then(|factor| factor.parse().ok()).unwrap_or(ALL)
 }
 
@@ -146,7 +146,7 @@ fn retry_topics(
     let first_v2 = v2 && !(both && chance.is_even());
     let versions = [Some(first_v2), both.then_some(!first_v2)];
     versions.into_iter().flatten().try_for_each(|v2| {
-        let (topic, group) = (&request.topic.topic_name, &request.group.group_name);
+        let (topic, group) = (request.wait.topic_name(), request.wait.group_name());
         let retry = broker.topics.get(&names::pop_retry_topic(topic, group, v2));
         retry.map_or(Ok(()), |retry| all_queues(taking, &retry, QueueOrder::From(chance)))
     })

@@ -6,31 +6,21 @@ use super::admit;
 use super::availability::Availability;
 use crate::Broker;
 use crate::filter::MessageFilter;
-use crate::group_waits::{GaveUp, Looked, Waiter};
-use crate::groups::SubscriptionGroupConfig;
+use crate::group_waits::{GaveUp, Looked, Wait, Waiter};
 use crate::refusal::Refusal;
-use crate::topics::Topic;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
-use roxmq_protocol::header::Encoding;
 use roxmq_protocol::request::polling::NotificationHeader;
 use roxmq_remoting::{Connection, Output};
-use roxmq_store::{Millis, QueueId};
+use roxmq_store::Millis;
 use std::sync::Arc;
 
 pub(crate) struct Notification {
-    pub(super) group: Arc<SubscriptionGroupConfig>,
-    pub(super) topic: Arc<Topic>,
-    /// None for all queues.
-    pub(super) queue_id: Option<QueueId>,
+    pub(super) wait: Wait,
     pub(super) filter: MessageFilter,
     pub(super) order: bool,
     pub(super) attempt_id: Option<Box<str>>,
-    deadline: Millis,
-    connection: Arc<Connection>,
-    opaque: i32,
-    encoding: Encoding,
 }
 
 pub(crate) fn request(
@@ -45,7 +35,7 @@ pub(crate) fn request(
     };
     if Availability::of(broker, &request).has_messages() {
         output.reply(&frame.header, answer(true, false));
-    } else if request.deadline <= broker.clock.now() {
+    } else if request.wait.deadline <= broker.clock.now() {
         output.reply(&frame.header, answer(false, false));
     } else if !frame.header.is_oneway() {
         broker.pop_waits.park_notification(broker, Box::new(request));
@@ -55,21 +45,17 @@ pub(crate) fn request(
 fn admit(broker: &Broker, connection: &Arc<Connection>, frame: &Frame<'_>) -> Result<Notification, Refusal> {
     let header = NotificationHeader::decode(&frame.header.ext)?;
     admit::check_broker(&broker.config(), "peeking")?;
-    let (topic, group) = admit::target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
+    let target = admit::target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
+    let born = admit::born(header.born_time, broker.clock.now());
+    let deadline = Millis(born.0.saturating_add(header.poll_time));
+    let wait = admit::wait(connection, frame, target, header.queue_id, deadline);
     let (kind, expression) = (header.expression_type.as_deref(), header.expression.as_deref());
-    let filter = admit::wanted(broker, &group, &topic, kind, expression)?;
-    let born = if header.born_time == 0 { broker.clock.now() } else { Millis(header.born_time) };
+    let filter = admit::wanted(broker, &wait, kind, expression)?;
     Ok(Notification {
-        group,
-        topic,
-        queue_id: (header.queue_id >= 0).then_some(QueueId(header.queue_id)),
+        wait,
         filter,
         order: header.order,
         attempt_id: header.attempt_id.as_deref().filter(|id| !id.is_empty()).map(Box::from),
-        deadline: Millis(born.0.saturating_add(header.poll_time)),
-        connection: Arc::clone(connection),
-        opaque: frame.header.opaque,
-        encoding: frame.header.encoding,
     })
 }
 
@@ -78,35 +64,15 @@ fn answer(has_messages: bool, polling_full: bool) -> Command {
 }
 
 impl Waiter for Notification {
-    fn group(&self) -> &str {
-        &self.group.group_name
-    }
-
-    fn topic(&self) -> &str {
-        &self.topic.topic_name
-    }
-
-    fn queue_id(&self) -> Option<QueueId> {
-        self.queue_id
-    }
-
-    fn deadline(&self) -> Millis {
-        self.deadline
-    }
-
-    fn connection(&self) -> &Arc<Connection> {
-        &self.connection
-    }
-
-    fn opaque(&self) -> i32 {
-        self.opaque
+    fn wait(&self) -> &Wait {
+        &self.wait
     }
 
     fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self> {
         if !Availability::of(broker, &self).has_messages() {
             return Looked::Nothing(self);
         }
-        self.connection.respond(self.opaque, self.encoding, answer(true, false));
+        self.wait.respond(answer(true, false));
         // The next is told of the next message: one that was told pops this one.
         Looked::Answered { more: false }
     }
@@ -114,6 +80,6 @@ impl Waiter for Notification {
     /// A message that another was told of may still be there at the deadline.
     fn give_up(self: Box<Self>, broker: &Broker, why: GaveUp) {
         let has_messages = why == GaveUp::TimeUp && Availability::of(broker, &self).has_messages();
-        self.connection.respond(self.opaque, self.encoding, answer(has_messages, why == GaveUp::Full));
+        self.wait.respond(answer(has_messages, why == GaveUp::Full));
     }
 }

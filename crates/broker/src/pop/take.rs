@@ -91,7 +91,7 @@ impl<'a> Taking<'a> {
 
     /// Takes what the queue has, as much as there is room for.
     pub(crate) fn queue(&mut self, topic: &str, id: QueueId) -> Result<(), TakeError> {
-        let group = &*self.request.group.group_name;
+        let group = self.request.wait.group_name();
         let position = self.position(topic, id)?;
         let queue = self.broker.store.queue(topic, id);
         let Some(queue) = queue.filter(|queue| queue.max_offset().0 != position) else {
@@ -158,12 +158,12 @@ impl<'a> Taking<'a> {
         if !self.config.use_server_side_reset_offset {
             return None;
         }
-        self.broker.resets.get(&self.request.group.group_name, topic, id)
+        self.broker.resets.get(self.request.wait.group_name(), topic, id)
     }
 
     /// Where the group goes on in the queue; a group that is new to it begins there.
     fn position(&self, topic: &str, id: QueueId) -> io::Result<i64> {
-        let (broker, group) = (self.broker, &*self.request.group.group_name);
+        let (broker, group) = (self.broker, self.request.wait.group_name());
         if let Some(offset) = self.reset(topic, id) {
             return Ok(offset);
         }
@@ -284,7 +284,7 @@ impl<'a> Taking<'a> {
                 queue_id: queue.id.0,
                 queue_offset: None,
             };
-            rewritten::as_of_topic(found, records_start, &request.topic.topic_name, receipt);
+            rewritten::as_of_topic(found, records_start, request.wait.topic_name(), receipt);
         }
         found.rest += (result.max_offset.0 - result.next_offset.0).max(0);
         self.count += offsets.len();

@@ -4,11 +4,11 @@ use super::deferred::{self, WakeUp};
 use super::notification::Notification;
 use super::{PopRequest, answer, serve};
 use crate::Broker;
-use crate::group_waits::{GaveUp, GroupWaits, Limits, Looked, Waiter};
+use crate::group_waits::{GaveUp, GroupWaits, Limits, Looked, Wait, Waiter};
 use crate::hold_table::Asker;
 use roxmq_protocol::code::response;
-use roxmq_remoting::{Connection, Output};
-use roxmq_store::{ConsumeQueue, Millis, QueueId};
+use roxmq_remoting::Output;
+use roxmq_store::{ConsumeQueue, QueueId};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -110,32 +110,12 @@ impl Broker {
 }
 
 impl Waiter for PopRequest {
-    fn group(&self) -> &str {
-        &self.group.group_name
-    }
-
-    fn topic(&self) -> &str {
-        &self.topic.topic_name
-    }
-
-    fn queue_id(&self) -> Option<QueueId> {
-        self.queue_id
-    }
-
-    fn deadline(&self) -> Millis {
-        self.deadline
-    }
-
-    fn connection(&self) -> &Arc<Connection> {
-        &self.connection
-    }
-
-    fn opaque(&self) -> i32 {
-        self.opaque
+    fn wait(&self) -> &Wait {
+        &self.wait
     }
 
     fn look(self: Box<Self>, broker: &Arc<Broker>) -> Looked<Self> {
-        let connection = Arc::clone(&self.connection);
+        let connection = Arc::clone(&self.wait.connection);
         let mut output = Output::default();
         let looked = serve(broker, self, &mut output);
         if !output.is_empty() {
@@ -151,6 +131,6 @@ impl Waiter for PopRequest {
         };
         let mut output = Output::default();
         answer::nothing(broker, &self, code, &mut output);
-        self.connection.send(output);
+        self.wait.connection.send(output);
     }
 }
