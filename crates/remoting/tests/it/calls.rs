@@ -1,6 +1,8 @@
 //! Calls in both directions.
 
-use crate::support::{CALL_BACK, ECHO, GATED, Peer, SOON, TestService, options, request, start, until};
+use crate::support::{
+    CALL_BACK, ECHO, GATED, Peer, SOON, TestService, options, request, start, start_gated, until,
+};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame;
 use roxmq_protocol::header::Encoding;
@@ -119,10 +121,7 @@ async fn a_closing_connection_takes_the_answer_that_is_on_its_way() {
 /// The answer came too late by a moment, and what it had taken out was lost.
 #[tokio::test]
 async fn a_peer_that_closed_its_side_gets_the_answers_it_was_promised() {
-    let (server, service) = start(options()).await;
-    let mut peer = Peer::connect(&server).await;
-    peer.send(&request(GATED, 1, "late")).await;
-    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    let (_server, service, mut peer) = start_gated("late").await;
     peer.io.shutdown().await.unwrap();
     until("nothing waits for it any more", || service.open.load(Ordering::SeqCst) == 0).await;
     service.gate.add_permits(1);
@@ -133,10 +132,7 @@ async fn a_peer_that_closed_its_side_gets_the_answers_it_was_promised() {
 /// A promise that nobody keeps doesn't keep the connection.
 #[tokio::test]
 async fn a_peer_that_closed_its_side_is_not_waited_for_long() {
-    let (server, service) = start(options()).await;
-    let mut peer = Peer::connect(&server).await;
-    peer.send(&request(GATED, 1, "never")).await;
-    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    let (server, _service, mut peer) = start_gated("never").await;
     peer.io.shutdown().await.unwrap();
     assert_eq!(peer.rest().await, b"");
     until("it is gone", || server.connection_count() == 0).await;

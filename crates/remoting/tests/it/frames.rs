@@ -1,6 +1,6 @@
 //! Requests, bursts, and bytes that are no frames.
 
-use crate::support::{BIG, ECHO, GATED, PANIC, Peer, encoded, options, request, start, until};
+use crate::support::{BIG, ECHO, PANIC, Peer, encoded, options, request, start, start_gated, until};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
 use std::sync::atomic::Ordering;
@@ -32,9 +32,7 @@ async fn requests_are_answered_in_their_encoding() {
 
 #[tokio::test]
 async fn a_slow_answer_does_not_hold_up_others() {
-    let (server, service) = start(options()).await;
-    let mut peer = Peer::connect(&server).await;
-    peer.send(&request(GATED, 1, "slow")).await;
+    let (_server, service, mut peer) = start_gated("slow").await;
     assert_eq!(peer.ask(&request(ECHO, 2, "fast")).await.opaque, 2);
     service.gate.add_permits(1);
     let slow = peer.receive().await;

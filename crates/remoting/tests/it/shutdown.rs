@@ -1,6 +1,6 @@
 //! The ordered end of a server.
 
-use crate::support::{BIG, ECHO, GATED, Peer, SOON, options, request, start, until};
+use crate::support::{BIG, ECHO, Peer, SOON, options, request, start, start_gated, until};
 use roxmq_protocol::command::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,10 +8,7 @@ use tokio::net::TcpStream;
 
 #[tokio::test]
 async fn what_is_in_flight_is_answered() {
-    let (server, service) = start(options()).await;
-    let mut peer = Peer::connect(&server).await;
-    peer.send(&request(GATED, 1, "in flight")).await;
-    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    let (server, service, mut peer) = start_gated("in flight").await;
     let mut reader = Peer::connect(&server).await;
     reader.send(&Command::request(BIG).with("bytes", 15_000_000)).await;
     until("that too", || service.requests.load(Ordering::SeqCst) == 2).await;
@@ -31,10 +28,7 @@ async fn what_is_in_flight_is_answered() {
 
 #[tokio::test]
 async fn the_grace_ends() {
-    let (server, service) = start(options()).await;
-    let mut peer = Peer::connect(&server).await;
-    peer.send(&request(GATED, 1, "")).await;
-    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    let (server, service, mut peer) = start_gated("").await;
     let _silent = Peer::connect(&server).await;
     server.shutdown(Duration::from_millis(50)).await;
     assert_eq!(service.open.load(Ordering::SeqCst), 0);

@@ -51,7 +51,6 @@ impl Default for TestService {
     }
 }
 
-/// How many gated requests of a connection aren't answered.
 impl Service for TestService {
     type Session = ();
 
@@ -132,6 +131,15 @@ pub async fn start(options: ServerOptions) -> (Server, Arc<TestService>) {
     let service = Arc::new(TestService::default());
     let server = Server::start(options, service.clone()).await.unwrap();
     (server, service)
+}
+
+/// A server that has come to a gated request of the peer, with opaque 1.
+pub async fn start_gated(body: &str) -> (Server, Arc<TestService>, Peer) {
+    let (server, service) = start(options()).await;
+    let mut peer = Peer::connect(&server).await;
+    peer.send(&request(GATED, 1, body)).await;
+    until("it came", || service.requests.load(Ordering::SeqCst) == 1).await;
+    (server, service, peer)
 }
 
 /// Waits until the condition holds, checking it whenever other tasks had a turn.
