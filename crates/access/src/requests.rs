@@ -1,4 +1,4 @@
-//! What the requests of the remoting protocol need: a line for each that a broker answers.
+//! What the requests of the remoting protocol need: a line for each that a broker or a proxy answers.
 //!
 //! Where the Java server has a rule, the line says the same, but for a group's own retry topics and for offsets, which
 //! whoever consumes needs to know. Its server lets everybody pass where it has none; here each request has a line, and
@@ -90,6 +90,8 @@ fn rule(code: i32) -> Option<Rule> {
         QUERY_MESSAGE => All(&[Topic("topic", &[Sub, Get])]),
         VIEW_MESSAGE_BY_ID => All(&[Topic("topic", &[Get])]),
 
+        // Name servers answer it to everybody, a proxy doesn't.
+        GET_ROUTEINFO_BY_TOPIC => All(&[Topic("topic", &[Pub, Sub, Get])]),
         HEART_BEAT => Body(bodies::heartbeat),
         UNREGISTER_CLIENT => Named(&[MaybeGroup("consumerGroup", &[Sub])]),
         GET_CONSUMER_LIST_BY_GROUP => All(&[Group("consumerGroup", &[Sub, Get])]),

@@ -34,6 +34,7 @@ mod telemetry;
 mod waiting;
 mod wire_time;
 
+pub use access::{AccessControl, AccessRules};
 pub use config::ProxyConfig;
 pub use grpc::Grpc;
 pub use invoker::Invoker;

@@ -1,5 +1,6 @@
 //! The parts of a proxy, put together.
 
+use crate::access::AccessControl;
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::clients::Clients;
@@ -22,6 +23,8 @@ const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 
 pub struct Proxy {
     pub config: ProxyConfig,
+    /// None if everybody may do everything.
+    pub(crate) access: Option<Arc<AccessControl>>,
     pub(crate) invoker: Arc<dyn Invoker>,
     pub(crate) clients: Clients,
     pub(crate) questions: Arc<Questions>,
@@ -43,7 +46,12 @@ pub struct Counts {
 }
 
 impl Proxy {
-    pub fn new(invoker: Arc<dyn Invoker>, config: ProxyConfig) -> Arc<Self> {
+    /// Without `access` everybody may do everything.
+    pub fn new(
+        invoker: Arc<dyn Invoker>,
+        config: ProxyConfig,
+        access: Option<Arc<AccessControl>>,
+    ) -> Arc<Self> {
         let questions = Arc::new(Questions::new(Duration::from_secs(config.relay_timeout_s)));
         Arc::new(Proxy {
             clients: Clients::new(Arc::clone(&invoker), Arc::clone(&questions), &config),
@@ -52,6 +60,7 @@ impl Proxy {
             renewals: Arc::default(),
             lite_subscriptions: Rate::default(),
             invoker,
+            access,
             config,
             turn: AtomicUsize::new(0),
         })

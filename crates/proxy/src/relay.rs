@@ -13,6 +13,7 @@ mod membership;
 mod route;
 mod session;
 
+use crate::access::AccessControl;
 use crate::config::ProxyConfig;
 use crate::invoker::NetworkInvoker;
 use roxmq_protocol::command::Command;
@@ -25,18 +26,25 @@ use std::sync::Arc;
 pub struct Relay {
     invoker: Arc<NetworkInvoker>,
     /// `remotingAccessAddr` and `remotingListenPort`: where clients are told to find the brokers.
-    access: Option<String>,
+    here: Option<String>,
     check_message_type: bool,
+    /// None if everybody may do everything.
+    access: Option<Arc<AccessControl>>,
 }
 
 impl Relay {
-    pub fn new(invoker: Arc<NetworkInvoker>, config: &ProxyConfig) -> Self {
+    /// Without `access` everybody may do everything.
+    pub fn new(
+        invoker: Arc<NetworkInvoker>,
+        config: &ProxyConfig,
+        access: Option<Arc<AccessControl>>,
+    ) -> Self {
         let host = config.remoting_access_addr.as_str();
-        let access = (!host.is_empty()).then(|| match host.contains(':') && !host.starts_with('[') {
+        let here = (!host.is_empty()).then(|| match host.contains(':') && !host.starts_with('[') {
             true => format!("[{host}]:{}", config.remoting_listen_port),
             false => format!("{host}:{}", config.remoting_listen_port),
         });
-        Relay { invoker, access, check_message_type: config.check_message_type }
+        Relay { invoker, here, check_message_type: config.check_message_type, access }
     }
 }
 
@@ -44,7 +52,7 @@ impl Service for Relay {
     type Session = Arc<Session>;
 
     fn open(&self, connection: &Arc<Connection>) -> Arc<Session> {
-        Session::open(Arc::clone(&self.invoker), connection, self.access.clone(), self.check_message_type)
+        Session::open(self, connection)
     }
 
     fn request(

@@ -1,7 +1,9 @@
 //! The service as gRPC calls it: each call's file does the work, and a refusal becomes the status of its answer.
 
+use crate::access::{Guarded, StreamGuard};
 use crate::calls;
-use crate::proxy::Proxy;
+use crate::client::Client;
+use crate::proxy::{Proxy, call_site};
 use crate::refusal::{Refusal, Result};
 use crate::schema::messaging_service_server::MessagingService;
 use crate::schema::*;
@@ -23,22 +25,52 @@ macro_rules! answer {
 }
 
 macro_rules! unrefused {
-    ($self:ident, $request:ident, $handle:path, $response:ident) => {
-        $handle(&$self.proxy, $request).await.unwrap_or_else(|refusal: Refusal| $response {
+    ($self:ident, $request:ident, $handle:path, $response:ident) => {{
+        let handled = match $self.admit(&$request).await {
+            Ok(()) => $handle(&$self.proxy, $request).await,
+            Err(refusal) => Err(refusal),
+        };
+        handled.unwrap_or_else(|refusal: Refusal| $response {
             status: Some(refusal.into_status()),
             ..Default::default()
         })
-    };
+    }};
 }
 
 impl Service {
+    /// Whether the call may be made.
+    async fn admit<M: Guarded>(&self, request: &Request<M>) -> Result<()> {
+        match &self.proxy.access {
+            None => Ok(()),
+            Some(access) => {
+                let source = call_site(request)?.peer.remote.ip();
+                Box::pin(access.check_call(request.metadata(), source, request.get_ref())).await
+            }
+        }
+    }
+
+    /// Whose telemetry stream it is, and what its commands have to pass.
+    async fn admit_stream(&self, opened: &Request<()>) -> Result<(Arc<Client>, Option<StreamGuard>)> {
+        let guard = match &self.proxy.access {
+            None => None,
+            Some(access) => {
+                let source = call_site(opened)?.peer.remote.ip();
+                Some(StreamGuard::open(access, opened.metadata(), source).await?)
+            }
+        };
+        Ok((self.proxy.client(opened)?, guard))
+    }
+
     pub async fn send(&self, request: Request<SendMessageRequest>) -> SendMessageResponse {
         unrefused!(self, request, calls::send::handle, SendMessageResponse)
     }
 
     /// It waits for long, and the request's room is given back before.
     pub async fn receive(&self, request: Box<Request<ReceiveMessageRequest>>) -> calls::receive::Frames {
-        calls::receive::handle(&self.proxy, request).await
+        match self.admit(&request).await {
+            Ok(()) => calls::receive::handle(&self.proxy, request).await,
+            Err(refusal) => calls::receive::Frames::refusal_alone(refusal),
+        }
     }
 
     pub async fn ack(&self, request: Request<AckMessageRequest>) -> AckMessageResponse {
@@ -95,7 +127,10 @@ impl MessagingService for Service {
     }
 
     async fn pull_message(&self, request: Request<PullMessageRequest>) -> Answer<Self::PullMessageStream> {
-        let frames = calls::pull::handle(&self.proxy, request).await;
+        let frames = match self.admit(&request).await {
+            Ok(()) => calls::pull::handle(&self.proxy, request).await,
+            Err(refusal) => calls::pull::refusal(refusal),
+        };
         Ok(Response::new(tokio_stream::iter(frames.into_iter().map(Ok as fn(_) -> _))))
     }
 
@@ -122,8 +157,9 @@ impl MessagingService for Service {
         &self,
         request: Request<Streaming<TelemetryCommand>>,
     ) -> Answer<Self::TelemetryStream> {
-        let stream = match self.proxy.client(&request) {
-            Ok(client) => telemetry::open(Arc::clone(&self.proxy), client, request.into_inner()),
+        let (metadata, extensions, inbound) = request.into_parts();
+        let stream = match self.admit_stream(&Request::from_parts(metadata, extensions, ())).await {
+            Ok((client, guard)) => telemetry::open(Arc::clone(&self.proxy), client, guard, inbound),
             Err(refusal) => {
                 OutboundStream::of(TelemetryCommand { status: Some(refusal.into_status()), command: None })
             }

@@ -9,6 +9,7 @@ pub use from_broker::take_from_broker;
 pub use outbound::{Outbound, OutboundStream};
 pub use questions::Questions;
 
+use crate::access::StreamGuard;
 use crate::client::Client;
 use crate::proxy::Proxy;
 use crate::refusal::{Refusal, Result, ok};
@@ -19,15 +20,20 @@ use questions::Asked;
 use std::sync::Arc;
 use tonic::{Status, Streaming};
 
-/// Starts to listen to a client's stream; gives the stream to it.
-pub fn open(proxy: Arc<Proxy>, client: Arc<Client>, inbound: Streaming<TelemetryCommand>) -> OutboundStream {
+/// Starts to listen to a client's stream; gives the stream to it. Its commands have to pass the guard, if there is one.
+pub fn open(
+    proxy: Arc<Proxy>,
+    client: Arc<Client>,
+    guard: Option<StreamGuard>,
+    inbound: Streaming<TelemetryCommand>,
+) -> OutboundStream {
     let mut stream = client.telemetry.open();
     let (id, ended) = (stream.id(), stream.ended());
     // A future holds what it is given more than once.
-    let inbound = Box::new(inbound);
+    let (guard, inbound) = (guard.map(Box::new), Box::new(inbound));
     tokio::spawn(async move {
         tokio::select! {
-            () = listen(proxy, client, inbound, id) => {}
+            () = listen(proxy, client, guard, inbound, id) => {}
             _ = ended => {}
         }
     });
@@ -38,6 +44,7 @@ pub fn open(proxy: Arc<Proxy>, client: Arc<Client>, inbound: Streaming<Telemetry
 async fn listen(
     proxy: Arc<Proxy>,
     client: Arc<Client>,
+    guard: Option<Box<StreamGuard>>,
     mut inbound: Box<Streaming<TelemetryCommand>>,
     stream: u64,
 ) {
@@ -45,7 +52,12 @@ async fn listen(
     loop {
         let taken = match inbound.message().await {
             // Its room is large, and the stream mostly waits.
-            Ok(Some(command)) => Box::pin(take(&proxy, &client, &mut is_a, command)),
+            Ok(Some(command)) => Box::pin(async {
+                if let Some(guard) = &guard {
+                    guard.check(&command).await?;
+                }
+                take(&proxy, &client, &mut is_a, command).await
+            }),
             Ok(None) => return client.telemetry.end(stream, []),
             Err(status) => {
                 tracing::debug!(client_id = %client.id, %status, "a telemetry stream broke");
@@ -127,12 +139,15 @@ fn tell_settings(client: &Client, answer: Settings) {
     client.telemetry.send(TelemetryCommand { status: Some(ok()), command: Some(Command::Settings(answer)) });
 }
 
-/// Ends a stream. What kind of client it is for is said before in the protocol's own terms, too: a client that is newer
-/// than this server can learn from it that it is.
+/// Ends a stream. That somebody isn't let in is said in the protocol's own terms, as it is of calls. What kind of client
+/// it is for is said in both terms: a client that is newer than this server can learn from it that it is.
 fn refuse(client: &Client, stream: u64, refusal: Refusal) {
-    let own_terms = (refusal.code == Code::UnrecognizedClientType)
-        .then(|| Ok(TelemetryCommand { status: Some(refusal.clone().into_status()), command: None }));
-    client.telemetry.end(stream, own_terms.into_iter().chain([Err(status_of(refusal))]));
+    let own_terms = || Ok(TelemetryCommand { status: Some(refusal.clone().into_status()), command: None });
+    match refusal.code {
+        Code::Unauthorized => client.telemetry.end(stream, [own_terms()]),
+        Code::UnrecognizedClientType => client.telemetry.end(stream, [own_terms(), Err(status_of(refusal))]),
+        _ => client.telemetry.end(stream, [Err(status_of(refusal))]),
+    }
 }
 
 /// A stream that fails says so in the terms of gRPC.

@@ -42,6 +42,17 @@ impl<'a> Authorization<'a> {
         Authorization::read(header, date_time)
     }
 
+    /// As much of the metadata as it is read from.
+    pub fn kept(metadata: &MetadataMap) -> MetadataMap {
+        let mut kept = MetadataMap::new();
+        for name in [AUTHORIZATION, DATE_TIME] {
+            if let Some(value) = metadata.get(name) {
+                kept.insert(name, value.clone());
+            }
+        }
+        kept
+    }
+
     fn read(header: &'a str, date_time: &'a [u8]) -> Result<Option<Self>, AuthorizationError> {
         if date_time.is_empty() {
             return Err(AuthorizationError::NoDateTime);
@@ -100,7 +111,9 @@ mod tests {
 
     #[test]
     fn who_names_nobody_is_nobody() {
-        for header in ["x ", "x Signature=0a1b", "x Credential=", "x Credential=/region/service", "x Credential= /"] {
+        for header in
+            ["x ", "x Signature=0a1b", "x Credential=", "x Credential=/region/service", "x Credential= /"]
+        {
             assert_eq!(Authorization::read(header, DATE), Ok(None), "{header}");
         }
         assert_eq!(Authorization::of(&MetadataMap::new()), Ok(None));
@@ -119,7 +132,8 @@ mod tests {
         check("x Credential", DATE, AuthorizationError::NoValue);
         check("x Credential=key, SignedHeaders", DATE, AuthorizationError::NoValue);
         let mut metadata = MetadataMap::new();
-        metadata.insert(AUTHORIZATION, tonic::metadata::MetadataValue::try_from(&b"x \xff"[..]).expect("opaque"));
+        metadata
+            .insert(AUTHORIZATION, tonic::metadata::MetadataValue::try_from(&b"x \xff"[..]).expect("opaque"));
         assert_eq!(Authorization::of(&metadata), Err(AuthorizationError::NotText));
     }
 

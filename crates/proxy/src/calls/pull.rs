@@ -25,9 +25,15 @@ const ANSWER_MS: i64 = 200;
 
 /// A status first, then messages, then where to go on.
 pub async fn handle(proxy: &Proxy, request: Request<PullMessageRequest>) -> Vec<PullMessageResponse> {
-    let contents =
-        pull(proxy, &request).await.unwrap_or_else(|refusal| vec![Content::Status(refusal.into_status())]);
+    let contents = match pull(proxy, &request).await {
+        Ok(contents) => contents,
+        Err(refused) => return refusal(refused),
+    };
     contents.into_iter().map(|content| PullMessageResponse { content: Some(content) }).collect()
+}
+
+pub fn refusal(refusal: Refusal) -> Vec<PullMessageResponse> {
+    vec![PullMessageResponse { content: Some(Content::Status(refusal.into_status())) }]
 }
 
 async fn pull(proxy: &Proxy, request: &Request<PullMessageRequest>) -> Result<Vec<Content>> {

@@ -224,6 +224,9 @@ mod tests {
         check(r#"{"renewAheadTimeMillis":"soon"}"#, "renewAheadTimeMillis");
         check(r#"{"authorizationEnabled":true}"#, "needs authenticationEnabled");
         check(r#"{"enableAclRpcHookForClusterMode":true}"#, "needs innerClientAuthenticationCredentials");
-        check(r#"{"innerClientAuthenticationCredentials":"{}"}"#, "innerClientAuthenticationCredentials has no");
+        check(
+            r#"{"innerClientAuthenticationCredentials":"{}"}"#,
+            "innerClientAuthenticationCredentials has no",
+        );
     }
 }

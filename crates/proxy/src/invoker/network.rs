@@ -14,11 +14,13 @@
 //!
 //! **What is known of the cluster.** Brokers by name ([`members`]), topics ([`topics`]) and groups ([`groups`]) are kept
 //! while they are used ([`cache`]), asked for again every few seconds, and at once when a connection broke. What is
-//! known stays as long as nobody can be asked.
+//! known stays as long as nobody can be asked. So are users and their policies ([`accounts`]), where access is controlled;
+//! what goes to brokers is signed then ([`signer`]).
 //!
 //! **When a broker is gone** its calls fail at once ([`reach`]), and others are chosen where there is a choice. Its name
 //! and last address stay known for an hour. When it is back the next call finds it.
 
+mod accounts;
 mod cache;
 mod groups;
 mod link;
@@ -26,14 +28,17 @@ mod members;
 mod name_servers;
 mod polls;
 mod reach;
+mod signer;
 mod topics;
 mod upkeep;
 
 use super::{Invoker, Link, Pending, TakeFromBroker, Topic, Unanswered, success, unreadable};
+use crate::access::Account;
 use crate::config::ProxyConfig;
 use crate::peer::Peer;
 use crate::refusal::Result;
 use crate::schema::Code;
+use accounts::CachedAccounts;
 use cache::{Cache, Limits};
 pub(crate) use link::NetworkLink;
 use members::Members;
@@ -47,6 +52,7 @@ use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::json::FromJson;
 use roxmq_remoting::{Client, ClientOptions, ClientTls, Connection, Service, TlsError};
+use signer::Signer;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
@@ -73,6 +79,8 @@ pub(super) struct Network {
     reach: Reach,
     topics: Cache<Routed>,
     groups: Cache<SubscriptionGroupConfig>,
+    accounts: CachedAccounts,
+    signer: Signer,
     refresh: Duration,
     /// Something has changed: the cluster is to be looked at before its time.
     changed: Notify,
@@ -106,6 +114,8 @@ impl NetworkInvoker {
                 unused: seconds(config.group_unused_s),
                 entries_max: config.groups_max.max(1),
             }),
+            accounts: CachedAccounts::new(config),
+            signer: Signer::of(config),
             refresh: seconds(config.route_refresh_s.min(config.group_refresh_s)),
             changed: Notify::new(),
             trouble: Mutex::new("the name servers have not been asked yet".to_owned()),
@@ -115,7 +125,10 @@ impl NetworkInvoker {
 
     /// Keeps what is known up to date, until the future is dropped.
     pub fn run(&self) -> impl Future<Output = ()> + Send + use<> {
-        upkeep::run(Arc::clone(&self.network))
+        let (of_names, of_accounts) = (Arc::clone(&self.network), Arc::clone(&self.network));
+        async {
+            tokio::join!(upkeep::run(of_names), accounts::run(of_accounts));
+        }
     }
 
     /// Asks the name servers for the brokers.
@@ -136,6 +149,11 @@ impl NetworkInvoker {
     /// The brokers of these topics, in order of names. Topics that aren't there have none.
     pub(crate) async fn brokers_of_topics(&self, topics: &[String]) -> Result<Vec<Arc<str>>> {
         self.network.brokers_of(topics).await
+    }
+
+    /// A user as the brokers have it; `UNAUTHORIZED` if there is none.
+    pub(crate) async fn account(&self, name: &str) -> Result<Arc<Account>> {
+        accounts::get(&self.network, name).await
     }
 
     /// Every broker of the cluster, in order of names.
@@ -178,7 +196,7 @@ impl Network {
         if let Some(reason) = self.reach.trouble(&address, Instant::now()) {
             return Err(Unanswered::Unreached { broker: broker.into(), reason }.into());
         }
-        match self.client.call(&address, asked, TIMEOUT).await {
+        match self.client.call(&address, self.signer.sign(asked), TIMEOUT).await {
             Ok(answer) => success(answer),
             Err(reason) => {
                 if let roxmq_remoting::CallError::Connect { .. } = &reason {

@@ -22,6 +22,7 @@ pub fn refusal(refusal: Refusal) -> Command {
         Code::TopicNotFound => response::TOPIC_NOT_EXIST,
         Code::ConsumerGroupNotFound => response::SUBSCRIPTION_GROUP_NOT_EXIST,
         Code::MessagePropertyConflictWithType => response::MESSAGE_ILLEGAL,
+        Code::Unauthorized => response::NO_PERMISSION,
         _ => response::SYSTEM_ERROR,
     };
     Command::response(code).remark(refusal.text)

@@ -2,13 +2,15 @@
 
 use super::destination::{self, Destination};
 use super::membership::Membership;
-use super::{answers, asked, kinds, route};
+use super::{Relay, answers, asked, kinds, route};
+use crate::access::AccessControl;
 use crate::invoker::{Link, NetworkInvoker, NetworkLink};
 use crate::refusal::Result;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
 use roxmq_remoting::Connection;
 use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Waker};
@@ -27,23 +29,30 @@ pub struct Session {
     here: String,
     /// Whether topics take only the kind of message that they are for.
     check_message_type: bool,
+    access: Option<Arc<AccessControl>>,
+    /// Where the client comes from.
+    source: IpAddr,
 }
 
 impl Session {
-    pub fn open(
-        invoker: Arc<NetworkInvoker>,
-        connection: &Arc<Connection>,
-        access: Option<String>,
-        check_message_type: bool,
-    ) -> Arc<Self> {
-        let here = access.unwrap_or_else(|| {
+    pub fn open(relay: &Relay, connection: &Arc<Connection>) -> Arc<Self> {
+        let here = relay.here.clone().unwrap_or_else(|| {
             let local = connection.local();
-            std::net::SocketAddr::new(local.ip().to_canonical(), local.port()).to_string()
+            SocketAddr::new(local.ip().to_canonical(), local.port()).to_string()
         });
+        let source = connection.remote().ip();
         Arc::new_cyclic(|session: &Weak<Session>| {
             let (session, connection) = (Weak::clone(session), Arc::downgrade(connection));
-            let link = invoker.link(Box::new(move |from| asked::pass_on(&session, &connection, from)));
-            Session { invoker, link, membership: Membership::default(), here, check_message_type }
+            let link = relay.invoker.link(Box::new(move |from| asked::pass_on(&session, &connection, from)));
+            Session {
+                invoker: Arc::clone(&relay.invoker),
+                link,
+                membership: Membership::default(),
+                here,
+                check_message_type: relay.check_message_type,
+                access: relay.access.clone(),
+                source,
+            }
         })
     }
 
@@ -59,17 +68,35 @@ impl Session {
         };
         let session = Arc::clone(self);
         if request.is_oneway() {
-            start(async move { session.pass_on_oneway(destination, request).await });
+            start(async move {
+                match session.admit(&request).await {
+                    Ok(()) => session.pass_on_oneway(destination, request).await,
+                    Err(refusal) => {
+                        tracing::debug!(code = request.code, %refusal, "a request that nobody answers is refused");
+                    }
+                }
+            });
             return None;
         }
         let (connection, promise) = (Arc::clone(connection), connection.promise_answer());
         start(async move {
             let opaque = request.opaque;
-            let answer = session.answer(destination, request).await;
+            let answer = match session.admit(&request).await {
+                Ok(()) => session.answer(destination, request).await,
+                Err(refusal) => answers::refusal(refusal),
+            };
             connection.respond(opaque, encoding, answer);
             drop(promise);
         });
         None
+    }
+
+    /// Whether the client may ask for it.
+    async fn admit(&self, request: &Command) -> Result<()> {
+        match &self.access {
+            None => Ok(()),
+            Some(access) => access.check_request(request, self.source).await,
+        }
     }
 
     async fn answer(&self, destination: Destination, request: Command) -> Command {

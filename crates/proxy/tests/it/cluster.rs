@@ -9,7 +9,7 @@ use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_proxy::invoker::NetworkInvoker;
 use roxmq_proxy::schema::Code;
-use roxmq_proxy::{Grpc, Proxy, ProxyConfig, Relay};
+use roxmq_proxy::{AccessControl, Grpc, Proxy, ProxyConfig, Relay};
 use roxmq_remoting::{Client, ClientOptions, ClientTls, Server, ServerOptions, ServerTls, TlsMode};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
@@ -179,8 +179,9 @@ impl TestProxy {
         };
         let invoker = Arc::new(NetworkInvoker::new(&config, tls).unwrap());
         invoker.look().await;
-        let relay = Arc::new(Relay::new(Arc::clone(&invoker), &config));
-        let proxy = Proxy::new(Arc::clone(&invoker) as _, config);
+        let access = AccessControl::of_cluster(&config, &invoker);
+        let relay = Arc::new(Relay::new(Arc::clone(&invoker), &config, access.clone()));
+        let proxy = Proxy::new(Arc::clone(&invoker) as _, config, access);
         let options = ServerOptions {
             http2: Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await.unwrap())),
             ..ServerOptions::listen([loopback(0)])

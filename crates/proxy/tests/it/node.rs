@@ -82,7 +82,7 @@ impl Node {
         let script = Arc::<Script>::default();
         let service = Arc::new(script.around(BrokerService::new(Arc::clone(&broker))));
         let invoker = LocalInvoker::new(Arc::clone(&service), BROKER, 0);
-        let proxy = Proxy::new(Arc::new(invoker), proxy);
+        let proxy = Proxy::new(Arc::new(invoker), proxy, None);
         let upkeep = tokio::spawn(Arc::clone(&proxy).run());
         let options = ServerOptions {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],

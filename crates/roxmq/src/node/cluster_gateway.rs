@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use roxmq_proxy::invoker::NetworkInvoker;
-use roxmq_proxy::{Grpc, Proxy, ProxyConfig, Relay};
+use roxmq_proxy::{AccessControl, Grpc, Proxy, ProxyConfig, Relay};
 use roxmq_remoting::{ClientTls, Readiness, ServerOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,8 +29,9 @@ impl ClusterGateway {
         if tokio::time::timeout(FIRST_LOOK, invoker.look()).await.is_err() {
             tracing::warn!("the name servers take long to answer");
         }
-        let relay = Arc::new(Relay::new(Arc::clone(&invoker), &config));
-        let proxy = Proxy::new(Arc::clone(&invoker) as _, config);
+        let access = AccessControl::of_cluster(&config, &invoker);
+        let relay = Arc::new(Relay::new(Arc::clone(&invoker), &config, access.clone()));
+        let proxy = Proxy::new(Arc::clone(&invoker) as _, config, access);
         options.http2 = Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await?));
         let of_readiness = Arc::clone(&invoker);
         options.readiness = Readiness::new(move || of_readiness.readiness());

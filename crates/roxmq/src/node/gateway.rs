@@ -23,7 +23,7 @@ impl Gateway {
         options: &mut ServerOptions,
     ) -> anyhow::Result<Gateway> {
         let invoker = LocalInvoker::new(Arc::clone(service), &node.name, node.id);
-        let proxy = Proxy::new(Arc::new(invoker), config);
+        let proxy = Proxy::new(Arc::new(invoker), config, None);
         options.http2 = Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await?));
         let upkeep = tokio::spawn(Arc::clone(&proxy).run());
         Ok(Gateway { proxy, upkeep })

@@ -148,7 +148,7 @@ impl<T> Cache<T> {
 }
 
 fn is_gone(refusal: &Refusal) -> bool {
-    matches!(refusal.code, Code::TopicNotFound | Code::ConsumerGroupNotFound)
+    matches!(refusal.code, Code::TopicNotFound | Code::ConsumerGroupNotFound | Code::Unauthorized)
 }
 
 /// Lets go of what is no use, and of the half that was used least lately.

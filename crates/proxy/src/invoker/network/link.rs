@@ -108,7 +108,7 @@ impl NetworkLink {
         let from_broker = Arc::new(BrokersRequests { broker: broker.into(), take: Arc::clone(&self.take) });
         let connection = self.network.connect(broker, address, from_broker).await?;
         if let Some(heartbeat) = self.heartbeat.lock().clone() {
-            connection.oneway_in(ENCODING, heartbeat);
+            connection.oneway_in(ENCODING, self.network.signer.sign(heartbeat));
         }
         Ok(connection)
     }
@@ -155,7 +155,7 @@ impl NetworkLink {
 
     /// Sends a request that nobody answers.
     pub async fn oneway(&self, broker: &str, request: Command) -> Result<(), Unanswered> {
-        self.connection(broker).await?.oneway_in(ENCODING, request);
+        self.connection(broker).await?.oneway_in(ENCODING, self.network.signer.sign(request));
         Ok(())
     }
 
@@ -207,7 +207,8 @@ impl Link for NetworkLink {
             let connection = in_time(broker, timeout, self.connection(broker)).await?;
             let noted = matches!(request.code, request::HEART_BEAT | request::UNREGISTER_CLIENT)
                 .then(|| request.clone());
-            let answer = connection.call_in(ENCODING, request, timeout.saturating_sub(start.elapsed())).await;
+            let signed = self.network.signer.sign(request);
+            let answer = connection.call_in(ENCODING, signed, timeout.saturating_sub(start.elapsed())).await;
             let answer = answer.map_err(|reason| self.unanswered(broker, reason))?;
             if let Some(request) = noted {
                 self.note(&request, &answer);
@@ -229,8 +230,9 @@ impl Link for NetworkLink {
                 return self.call(broker, *request, timeout).await;
             };
             let connection = Arc::clone(poll.connection());
+            let signed = self.network.signer.sign(*request);
             let mut call =
-                pin!(connection.call_in(ENCODING, *request, timeout.saturating_sub(start.elapsed())));
+                pin!(connection.call_in(ENCODING, signed, timeout.saturating_sub(start.elapsed())));
             tokio::select! {
                 biased;
                 () = given_up => {}
