@@ -19,7 +19,7 @@ use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
 use authorization::Authorization;
 use roxmq_access::{
-    AuthenticationError, Directory, Needs, Proof, Whitelist, authenticate, judge, needs_of_request,
+    AuthenticationError, Check, Directory, Needs, Proof, Rules, authenticate, judge, needs_of_request,
 };
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
@@ -28,53 +28,34 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tonic::metadata::MetadataMap;
 
-/// What is checked at all.
-#[derive(Clone, Debug, Default)]
-pub struct AccessRules {
-    /// `authenticationEnabled`
-    pub authenticate: bool,
-    /// `authorizationEnabled`
-    pub authorize: bool,
-    /// `authenticationWhitelist`
-    pub unauthenticated: Whitelist,
-    /// `authorizationWhitelist`
-    pub unauthorized: Whitelist,
-}
-
 pub struct AccessControl {
-    rules: AccessRules,
+    rules: Rules,
     accounts: Accounts,
     /// Of which cluster requests to brokers need rights on.
     cluster: String,
 }
 
-/// What is asked of a caller.
-#[derive(Clone, Copy)]
-struct Demand {
-    authenticate: bool,
-    authorize: bool,
-}
-
 impl AccessControl {
     /// With the users of the broker of this process. None if nothing is checked.
-    pub fn of_broker(rules: AccessRules, cluster: &str, directory: Arc<dyn Directory>) -> Option<Arc<Self>> {
+    pub fn of_broker(rules: Rules, cluster: &str, directory: Arc<dyn Directory>) -> Option<Arc<Self>> {
         AccessControl::of(rules, cluster, || Accounts::Own(directory))
     }
 
     /// With the users that the brokers of a cluster know. None if nothing is checked.
     pub fn of_cluster(config: &ProxyConfig, invoker: &Arc<NetworkInvoker>) -> Option<Arc<Self>> {
-        let rules = AccessRules {
-            authenticate: config.authenticate,
-            authorize: config.authorize,
-            unauthenticated: Whitelist::read(&config.authentication_whitelist),
-            unauthorized: Whitelist::read(&config.authorization_whitelist),
-        };
+        let rules = Rules::new(
+            config.authenticate,
+            config.authorize,
+            &config.authentication_whitelist,
+            &config.authorization_whitelist,
+        );
         AccessControl::of(rules, &config.cluster_name, || Accounts::OfBrokers(Arc::clone(invoker)))
     }
 
-    fn of(rules: AccessRules, cluster: &str, accounts: impl FnOnce() -> Accounts) -> Option<Arc<Self>> {
-        let is_on = rules.authenticate || rules.authorize;
-        is_on.then(|| Arc::new(AccessControl { rules, accounts: accounts(), cluster: cluster.to_owned() }))
+    fn of(rules: Rules, cluster: &str, accounts: impl FnOnce() -> Accounts) -> Option<Arc<Self>> {
+        rules
+            .is_on()
+            .then(|| Arc::new(AccessControl { rules, accounts: accounts(), cluster: cluster.to_owned() }))
     }
 
     /// Whether the call may be made, coming from there.
@@ -84,25 +65,27 @@ impl AccessControl {
         source: IpAddr,
         message: &M,
     ) -> Result<()> {
-        let demand = self.demand(
-            self.rules.unauthenticated.has_message(M::NAME),
-            self.rules.unauthorized.has_message(M::NAME),
-        );
-        let Some(account) = self.caller(demand, metadata).await? else { return Ok(()) };
-        if demand.authorize {
-            let needs = message.needs().map_err(refused)?;
-            account.may(&needs, source)?;
+        let check = self.rules.of_message(M::NAME);
+        if check == Check::Nothing {
+            return Ok(());
+        }
+        let said = Authorization::of(metadata).map_err(refused)?;
+        let proof = Proof {
+            name: said.map(|said| said.username),
+            signature: said.and_then(|said| Signature::from_hex(said.signature.as_bytes())),
+        };
+        let content = said.map_or(&[][..], |said| said.content);
+        let account = self.prove(proof, |key| key.sign(content)).await?;
+        if check == Check::UserAndRights && !account.user.is_super() {
+            account.may(&message.needs().map_err(refused)?, source)?;
         }
         Ok(())
     }
 
     /// Whether a request of the remoting protocol may be passed on, coming from there.
     pub async fn check_request(&self, request: &Command, source: IpAddr) -> Result<()> {
-        let demand = self.demand(
-            self.rules.unauthenticated.has_code(request.code),
-            self.rules.unauthorized.has_code(request.code),
-        );
-        if !demand.authenticate {
+        let check = self.rules.of_code(request.code);
+        if check == Check::Nothing {
             return Ok(());
         }
         let proof = Proof {
@@ -113,30 +96,10 @@ impl AccessControl {
         let as_frame = || request.as_frame(Encoding::Json);
         let expected = |key: &SigningKey| key.sign_request(&as_frame().header, &request.body);
         let account = self.prove(proof, expected).await?;
-        if demand.authorize {
+        if check == Check::UserAndRights && !account.user.is_super() {
             account.may(&needs_of_request(&as_frame(), &self.cluster).map_err(refused)?, source)?;
         }
         Ok(())
-    }
-
-    /// What goes without saying for messages on a whitelist. Nobody has rights who hasn't shown who it is.
-    fn demand(&self, is_unauthenticated: bool, is_unauthorized: bool) -> Demand {
-        let authorize = self.rules.authorize && !is_unauthorized;
-        Demand { authenticate: authorize || self.rules.authenticate && !is_unauthenticated, authorize }
-    }
-
-    /// Who makes a call; none if it doesn't matter.
-    async fn caller(&self, demand: Demand, metadata: &MetadataMap) -> Result<Option<Account>> {
-        if !demand.authenticate {
-            return Ok(None);
-        }
-        let said = Authorization::of(metadata).map_err(refused)?;
-        let proof = Proof {
-            name: said.map(|said| said.username),
-            signature: said.and_then(|said| Signature::from_hex(said.signature.as_bytes())),
-        };
-        let content = said.map_or(&[][..], |said| said.content);
-        self.prove(proof, |key| key.sign(content)).await.map(Some)
     }
 
     /// Who it is, if the proof is good. `expected` signs what was received.

@@ -34,7 +34,7 @@ mod telemetry;
 mod waiting;
 mod wire_time;
 
-pub use access::{AccessControl, AccessRules};
+pub use access::AccessControl;
 pub use config::ProxyConfig;
 pub use grpc::Grpc;
 pub use invoker::Invoker;
