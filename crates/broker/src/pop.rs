@@ -29,6 +29,7 @@ mod queue;
 mod record;
 mod revival;
 mod rewritten;
+pub(crate) mod rules;
 mod table;
 mod take;
 mod timer;

@@ -5,6 +5,7 @@ use super::turns::Turn;
 use super::{bound_group, parent};
 use crate::Broker;
 use crate::dispatch::Answer;
+use crate::pop::rules::{self, COUNT_MAX};
 use crate::refusal::Refusal;
 use crate::stats::GroupStats;
 use crate::topics::Topic;
@@ -12,7 +13,6 @@ use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::receipt::ORDER_REVIVE_QUEUE;
 use roxmq_protocol::request::lite::PopLiteHeader;
-use roxmq_protocol::sys_flag::perm;
 use roxmq_remoting::Connection;
 use roxmq_store::files::ReadMode;
 use roxmq_store::multi_dispatch::LMQ_QUEUE;
@@ -24,12 +24,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Messages that one pop asks for at most.
-const COUNT_MAX: i32 = 32;
-/// How long a message may be invisible.
-pub(super) const INVISIBLE_MS_MAX: i64 = 366 * 24 * 3_600_000;
-/// How late a request may be after the time it was willing to wait.
-const LATE_MS_MAX: i64 = 500;
 /// Queue entries that one read looks at.
 const SCAN_MAX: usize = 800;
 
@@ -101,41 +95,22 @@ fn admit(broker: &Broker, connection: Arc<Connection>, request: &Command) -> Res
     let fields = request.ext_fields();
     let header = PopLiteHeader::decode(&fields)?;
     let (config, now) = (broker.config(), broker.clock.now());
-    let name = &config.broker_name;
-    let born = if header.born_time == 0 { now } else { Millis(header.born_time) };
-    let deadline = Millis(born.0.saturating_add(header.poll_time.max(0)));
-    if now.0.saturating_sub(deadline.0) > LATE_MS_MAX {
-        let remark = format!("the broker[{name}] pop message is timeout too much");
-        return Err(Refusal::new(response::POLLING_TIMEOUT, remark));
-    }
-    if !perm::is_readable(config.broker_permission) {
-        let permission = config.broker_permission;
-        return Err(Refusal::denied(format!(
-            "the broker[{name}] pop message is forbidden: brokerPermission is {permission}"
-        )));
-    }
+    let born = rules::born(header.born_time, now);
+    rules::check_in_time(&config, born, header.poll_time, now)?;
+    rules::check_broker(&config, "pop")?;
     if !(1..=COUNT_MAX).contains(&header.max_msg_num) {
         return Err(Refusal::invalid(format!(
-            "the broker[{name}] pop message's num is not from 1 to {COUNT_MAX}: maxMsgNum is {}",
-            header.max_msg_num
+            "the broker[{}] pop message's num is not from 1 to {COUNT_MAX}: maxMsgNum is {}",
+            config.broker_name, header.max_msg_num
         )));
     }
-    check_invisible_time(header.invisible_time)?;
+    rules::check_invisible_time(header.invisible_time)?;
     let topic = broker.topics.get(&header.topic).ok_or_else(|| Refusal::topic_missing(&header.topic))?;
-    if !perm::is_readable(topic.perm) {
-        let remark =
-            format!("the topic [{}] peeking message is forbidden: its perm is {}", header.topic, topic.perm);
-        return Err(Refusal::denied(remark));
-    }
+    rules::check_topic(&topic)?;
     parent(broker, &header.topic)?;
     let group = broker.groups.get(&header.consumer_group);
     let group = group.ok_or_else(|| Refusal::group_missing(&header.consumer_group))?;
-    if !group.consume_enable {
-        return Err(Refusal::denied(format!(
-            "subscription group no permission, {}: its consumeEnable is false",
-            group.group_name
-        )));
-    }
+    rules::check_group(&group)?;
     bound_group(broker, &header.consumer_group, &header.topic)?;
     let key = client_key(&header.consumer_group, &header.client_id);
     let wake = broker.lite.wake_of(&key, &header.topic, config.max_lite_subscription_count, now)?;
@@ -145,21 +120,12 @@ fn admit(broker: &Broker, connection: Arc<Connection>, request: &Command) -> Res
         topic,
         count_max: header.max_msg_num as usize,
         invisible_ms: header.invisible_time,
-        deadline,
+        deadline: Millis(born.0.saturating_add(header.poll_time.max(0))),
         attempt_id: header.attempt_id.as_deref().map(Box::from),
         wake,
         connection,
         opaque: request.opaque,
     })
-}
-
-pub(super) fn check_invisible_time(invisible_ms: i64) -> Result<(), Refusal> {
-    if (1..=INVISIBLE_MS_MAX).contains(&invisible_ms) {
-        return Ok(());
-    }
-    Err(Refusal::invalid(format!(
-        "invisibleTime[{invisible_ms}] is illegal, it must be from 1 to {INVISIBLE_MS_MAX} ms"
-    )))
 }
 
 /// Looks until there is something or the time is up.

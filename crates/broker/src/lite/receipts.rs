@@ -2,9 +2,9 @@
 
 use super::bound_group;
 use super::order::Acked;
-use super::pop::check_invisible_time;
 use crate::Broker;
 use crate::lmq;
+use crate::pop::rules::check_invisible_time;
 use crate::refusal::Refusal;
 use crate::service::Caller;
 use roxmq_protocol::code::response;

@@ -1,5 +1,6 @@
 //! Whether a consumer may pop, and what it is to get. The order of the rules is that of the Java server.
 
+use super::rules::{self, COUNT_MAX};
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::filter::{self, MessageFilter};
@@ -7,21 +8,12 @@ use crate::group_waits::Wait;
 use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::topics::Topic;
-use roxmq_protocol::code::response;
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::request::pop::{ANY_QUEUE, PopHeader};
 use roxmq_protocol::subscription::EXPRESSION_TAG;
-use roxmq_protocol::sys_flag::perm;
 use roxmq_remoting::Connection;
 use roxmq_store::{Millis, QueueId};
 use std::sync::Arc;
-
-/// Messages that one pop asks for at most.
-const COUNT_MAX: i32 = 32;
-/// How long a message may be invisible: longer than anybody works on one, and short enough to add to any time.
-pub(super) const INVISIBLE_MS_MAX: i64 = 366 * 24 * 3_600_000;
-/// How late a request may be after the time it was willing to wait: nobody reads its answer any more.
-const LATE_MS_MAX: i64 = 500;
 
 /// A pop that may be carried out, now or when there is something to answer it with.
 pub(crate) struct PopRequest {
@@ -45,7 +37,7 @@ pub(super) fn admit(
     let header = PopHeader::decode(&frame.header.ext)?;
     let config = broker.config();
     let now = broker.clock.now();
-    let born = born(header.born_time, now);
+    let born = rules::born(header.born_time, now);
     check_request(&config, &header, born, now)?;
     let target = target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
     let deadline = Millis(born.0.saturating_add(header.poll_time));
@@ -64,11 +56,6 @@ pub(super) fn admit(
     })
 }
 
-/// When the client asked; 0 if it doesn't say.
-pub(super) fn born(time: i64, now: Millis) -> Millis {
-    if time == 0 { now } else { Millis(time) }
-}
-
 /// The topic and the group, if the group may get messages of the queue.
 pub(super) fn target(
     broker: &Broker,
@@ -77,14 +64,10 @@ pub(super) fn target(
     group: &str,
 ) -> Result<(Arc<Topic>, Arc<SubscriptionGroupConfig>), Refusal> {
     let topic = broker.topics.get(topic).ok_or_else(|| Refusal::topic_missing(topic))?;
-    check_topic(&topic, queue_id)?;
+    rules::check_topic(&topic)?;
+    check_queue(&topic, queue_id)?;
     let group = broker.groups.get_or_create(group).ok_or_else(|| Refusal::group_missing(group))?;
-    if !group.consume_enable {
-        let name = &group.group_name;
-        return Err(Refusal::denied(format!(
-            "subscription group no permission, {name}: its consumeEnable is false"
-        )));
-    }
+    rules::check_group(&group)?;
     Ok((topic, group))
 }
 
@@ -115,13 +98,8 @@ fn check_request(
     now: Millis,
 ) -> Result<(), Refusal> {
     let broker = &config.broker_name;
-    let late_ms = now.0.saturating_sub(born.0).saturating_sub(header.poll_time.max(0));
-    if late_ms > LATE_MS_MAX {
-        let remark =
-            format!("the broker[{broker}] pop message is timeout too much: its time was up {late_ms} ms ago");
-        return Err(Refusal::new(response::POLLING_TIMEOUT, remark));
-    }
-    check_broker(config, "pop")?;
+    rules::check_in_time(config, born, header.poll_time, now)?;
+    rules::check_broker(config, "pop")?;
     let PopHeader { max_msg_nums, invisible_time, queue_id, .. } = header;
     if *max_msg_nums > COUNT_MAX {
         return Err(Refusal::invalid(format!(
@@ -133,7 +111,7 @@ fn check_request(
             "maxMsgNums[{max_msg_nums}] is illegal, it must be from 1 to 32"
         )));
     }
-    check_invisible_time(*invisible_time)?;
+    rules::check_invisible_time(*invisible_time)?;
     if *queue_id < ANY_QUEUE {
         return Err(Refusal::invalid(format!(
             "queueId[{queue_id}] is illegal, it must be a queue of the topic, or {ANY_QUEUE} for any"
@@ -147,33 +125,7 @@ fn check_request(
     Ok(())
 }
 
-/// Whether the broker lets anybody do this with messages.
-pub(super) fn check_broker(config: &BrokerConfig, what: &str) -> Result<(), Refusal> {
-    let (broker, permission) = (&config.broker_name, config.broker_permission);
-    if perm::is_readable(permission) {
-        return Ok(());
-    }
-    Err(Refusal::denied(format!(
-        "the broker[{broker}] {what} message is forbidden: brokerPermission is {permission}"
-    )))
-}
-
-pub(super) fn check_invisible_time(invisible_ms: i64) -> Result<(), Refusal> {
-    if (1..=INVISIBLE_MS_MAX).contains(&invisible_ms) {
-        return Ok(());
-    }
-    Err(Refusal::invalid(format!(
-        "invisibleTime[{invisible_ms}] is illegal, it must be from 1 to {INVISIBLE_MS_MAX} ms"
-    )))
-}
-
-fn check_topic(topic: &Topic, queue_id: i32) -> Result<(), Refusal> {
-    if !perm::is_readable(topic.perm) {
-        return Err(Refusal::denied(format!(
-            "the topic[{}] peeking message is forbidden: its perm is {}",
-            topic.topic_name, topic.perm
-        )));
-    }
+fn check_queue(topic: &Topic, queue_id: i32) -> Result<(), Refusal> {
     if queue_id >= topic.read_queue_nums {
         return Err(Refusal::invalid(format!(
             "queueId[{queue_id}] is illegal, topic:[{}] topicConfig.readQueueNums:[{}]",
@@ -202,6 +154,8 @@ pub(super) fn wanted(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pop::rules::INVISIBLE_MS_MAX;
+    use roxmq_protocol::code::response;
 
     fn header() -> PopHeader<'static> {
         PopHeader {

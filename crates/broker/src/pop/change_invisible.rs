@@ -3,12 +3,12 @@
 //! It gets a receipt of its own, and the old one is good for nothing any more. In an ordered queue the receipt stays.
 
 use super::ack::{check_queue, extent, moved};
-use super::admit::INVISIBLE_MS_MAX;
 use super::batch::BatchKey;
 use super::in_flight::Holding;
 use super::ordered;
 use super::queue::PopQueue;
 use super::record::{PopChange, PopRecord};
+use super::rules::INVISIBLE_MS_MAX;
 use crate::Broker;
 use crate::refusal::Refusal;
 use crate::service::Caller;

@@ -4,6 +4,7 @@
 
 use super::admit;
 use super::availability::Availability;
+use super::rules;
 use crate::Broker;
 use crate::filter::MessageFilter;
 use crate::group_waits::{GaveUp, Looked, Wait, Waiter};
@@ -44,9 +45,9 @@ pub(crate) fn request(
 
 fn admit(broker: &Broker, connection: &Arc<Connection>, frame: &Frame<'_>) -> Result<Notification, Refusal> {
     let header = NotificationHeader::decode(&frame.header.ext)?;
-    admit::check_broker(&broker.config(), "peeking")?;
+    rules::check_broker(&broker.config(), "peeking")?;
     let target = admit::target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
-    let born = admit::born(header.born_time, broker.clock.now());
+    let born = rules::born(header.born_time, broker.clock.now());
     let deadline = Millis(born.0.saturating_add(header.poll_time));
     let wait = admit::wait(connection, frame, target, header.queue_id, deadline);
     let (kind, expression) = (header.expression_type.as_deref(), header.expression.as_deref());

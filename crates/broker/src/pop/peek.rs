@@ -1,6 +1,7 @@
 //! The next messages of a group, without taking them (200052).
 
 use super::admit;
+use super::rules::{self, COUNT_MAX};
 use crate::Broker;
 use crate::refusal::Refusal;
 use roxmq_protocol::code::response;
@@ -12,17 +13,15 @@ use roxmq_store::read::{NoFilter, ReadLimits, ReadStatus};
 use roxmq_store::{QueueId, QueueOffset};
 use std::io;
 
-/// Messages that one look gives at most, as a pop.
-const COUNT_MAX: usize = 32;
 /// Queue entries that are looked at for them.
 const SCAN_MAX: usize = 800;
 
 pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
     let fields = request.ext_fields();
     let header = PeekHeader::decode(&fields)?;
-    admit::check_broker(&broker.config(), "peeking")?;
+    rules::check_broker(&broker.config(), "peeking")?;
     let (topic, group) = admit::target(broker, &header.topic, header.queue_id, &header.consumer_group)?;
-    let count_max = usize::try_from(header.max_msg_nums).unwrap_or(0).min(COUNT_MAX);
+    let count_max = usize::try_from(header.max_msg_nums).unwrap_or(0).min(COUNT_MAX as usize);
     if count_max == 0 {
         let count = header.max_msg_nums;
         return Err(Refusal::invalid(format!("maxMsgNums[{count}] is illegal, it must be 1 or more")));
