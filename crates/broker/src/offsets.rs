@@ -6,14 +6,13 @@
 
 mod shard;
 
+use crate::state::Unlogged;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 use roxmq_store::QueueId;
 use shard::{Committed, Queues, Shard, Topics, committed_topics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tokio::sync::Notify;
 
 /// The committed offsets of a topic in a group, by queue.
 pub type QueueOffsets = BTreeMap<QueueId, i64>;
@@ -27,11 +26,7 @@ const SHARDS: usize = 64;
 pub struct ConsumerOffsets {
     shards: Vec<Mutex<Shard>>,
     hasher: FixedState,
-    /// Something was committed since the last [`take_changed`](Self::take_changed).
-    changed: AtomicBool,
-    wake: Notify,
-    /// Counts changes, for the snapshots.
-    generation: AtomicU64,
+    unlogged: Unlogged,
 }
 
 impl Default for ConsumerOffsets {
@@ -39,9 +34,7 @@ impl Default for ConsumerOffsets {
         ConsumerOffsets {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: FixedState::default(),
-            changed: AtomicBool::new(false),
-            wake: Notify::new(),
-            generation: AtomicU64::new(0),
+            unlogged: Unlogged::default(),
         }
     }
 }
@@ -50,17 +43,14 @@ impl ConsumerOffsets {
     /// Notes the next offset to consume. Allocates for the first commit of a topic or queue only.
     pub fn commit(&self, group: &str, topic: &str, queue: QueueId, offset: i64) {
         self.shard(group).lock().commit(group, topic, queue, offset);
-        self.generation.fetch_add(1, Ordering::Release);
-        if !self.changed.swap(true, Ordering::AcqRel) {
-            self.wake.notify_one();
-        }
+        self.unlogged.add();
     }
 
     /// Notes an offset whose record is in the state log already.
     pub(crate) fn commit_recorded(&self, group: &str, topic: &str, queue: QueueId, offset: i64) {
         let recorded = Committed { offset, changed: false };
         self.shard(group).lock().queues_mut(group, topic).committed.insert(queue, recorded);
-        self.generation.fetch_add(1, Ordering::Release);
+        self.unlogged.logged();
     }
 
     pub fn get(&self, group: &str, topic: &str, queue: QueueId) -> Option<i64> {
@@ -141,7 +131,7 @@ impl ConsumerOffsets {
         let mut shard = self.shard(group).lock();
         shard.groups.remove(group);
         shard.changed.retain(|(changed, _)| **changed != *group);
-        self.generation.fetch_add(1, Ordering::Release);
+        self.unlogged.logged();
     }
 
     /// Forgets a topic in every group. Part of a change that stands in the state log.
@@ -154,7 +144,7 @@ impl ConsumerOffsets {
             });
             shard.changed.retain(|(_, changed)| **changed != *topic);
         }
-        self.generation.fetch_add(1, Ordering::Release);
+        self.unlogged.logged();
     }
 
     /// Sets offsets that the state log or a file has already.
@@ -173,23 +163,17 @@ impl ConsumerOffsets {
 
     /// Waits until something was committed since the last [`take_changed`](Self::take_changed).
     pub(crate) async fn wait_changed(&self) {
-        while !self.has_changed() {
-            self.wake.notified().await;
-        }
+        self.unlogged.wait().await;
     }
 
     /// Grows with each change.
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn has_changed(&self) -> bool {
-        self.changed.load(Ordering::Acquire)
+        self.unlogged.generation()
     }
 
     /// The offsets committed since the last call.
     pub(crate) fn take_changed(&self) -> GroupOffsets {
-        self.changed.store(false, Ordering::Release);
+        self.unlogged.take();
         let mut taken = GroupOffsets::new();
         for shard in &self.shards {
             shard.lock().take_changed(&mut taken);
@@ -205,7 +189,7 @@ impl ConsumerOffsets {
                 queues.keys().for_each(|queue| shard.mark(group, topic, *queue));
             }
         }
-        self.changed.store(true, Ordering::Release);
+        self.unlogged.put_back();
     }
 
     fn shard(&self, group: &str) -> &Mutex<Shard> {
@@ -269,9 +253,9 @@ mod tests {
         table.commit("g", "t", Q0, 1);
         table.commit("g", "t", Q1, 2);
         table.commit("g", "t", Q0, 3);
-        assert!(table.has_changed());
+        assert!(table.unlogged.any());
         assert_eq!(table.take_changed(), offsets(&[("g", "t", Q0, 3), ("g", "t", Q1, 2)]));
-        assert!(!table.has_changed());
+        assert!(!table.unlogged.any());
         assert_eq!(table.take_changed(), GroupOffsets::new());
         table.commit("g", "t", Q1, 5);
         assert_eq!(table.take_changed(), offsets(&[("g", "t", Q1, 5)]));
@@ -312,7 +296,7 @@ mod tests {
         assert_eq!(table.pulled("g", "t", Q0), Some(8));
         assert_eq!(table.get("g", "t", Q0), None);
         assert_eq!(table.groups_of_topic("t"), Vec::<String>::new());
-        assert!(!table.has_changed());
+        assert!(!table.unlogged.any());
     }
 
     #[test]

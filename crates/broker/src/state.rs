@@ -14,6 +14,7 @@ mod offset_batches;
 mod offset_files;
 mod replay;
 mod snapshot;
+mod unlogged;
 mod writer;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub(crate) use journal::{StateLog, StoreJournal, Turn, push_change};
 pub(crate) use load::load;
 pub(crate) use offset_batches::log_offsets;
 pub(crate) use replay::{Tables, first_at_or_after};
+pub(crate) use unlogged::Unlogged;
 pub(crate) use writer::{SnapshotFiles, SnapshotWriter, Which};
 
 #[cfg(test)]

@@ -1,17 +1,13 @@
 //! How far each delay level is delivered; kept in the state log and in `delayOffset.json`.
 
+use super::Unlogged;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tokio::sync::Notify;
 
 #[derive(Debug, Default)]
 pub struct DelayOffsets {
     levels: Mutex<Levels>,
-    changed: AtomicBool,
-    wake: Notify,
-    /// Counts changes, for the snapshots.
-    generation: AtomicU64,
+    unlogged: Unlogged,
 }
 
 #[derive(Debug, Default)]
@@ -33,10 +29,7 @@ impl DelayOffsets {
         }
         levels.changed.insert(level);
         drop(levels);
-        self.generation.fetch_add(1, Ordering::Release);
-        if !self.changed.swap(true, Ordering::AcqRel) {
-            self.wake.notify_one();
-        }
+        self.unlogged.add();
     }
 
     /// Level to offset.
@@ -48,24 +41,19 @@ impl DelayOffsets {
         self.levels.lock().offsets.extend(offsets);
     }
 
+    /// Waits until something was set since the last [`take_changed`](Self::take_changed).
     pub(crate) async fn wait_changed(&self) {
-        while !self.has_changed() {
-            self.wake.notified().await;
-        }
+        self.unlogged.wait().await;
     }
 
     /// Grows with each change.
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn has_changed(&self) -> bool {
-        self.changed.load(Ordering::Acquire)
+        self.unlogged.generation()
     }
 
     /// What changed since the last call.
     pub(crate) fn take_changed(&self) -> BTreeMap<i32, i64> {
-        self.changed.store(false, Ordering::Release);
+        self.unlogged.take();
         let mut levels = self.levels.lock();
         let changed = std::mem::take(&mut levels.changed);
         changed.into_iter().filter_map(|level| Some((level, *levels.offsets.get(&level)?))).collect()
@@ -74,6 +62,6 @@ impl DelayOffsets {
     /// Puts back what the state log didn't take.
     pub(crate) fn put_back(&self, offsets: &BTreeMap<i32, i64>) {
         self.levels.lock().changed.extend(offsets.keys());
-        self.changed.store(true, Ordering::Release);
+        self.unlogged.put_back();
     }
 }
