@@ -48,6 +48,22 @@ fn private_key(key: &'static str, path: &Path) -> Result<PrivateKeyDer<'static>,
     PrivateKeyDer::from_pem_file(path).map_err(|reason| TlsError::File { key, path: path.to_owned(), reason })
 }
 
+/// A setting that names a file: its key and its value.
+type Named<'a> = (&'static str, Option<&'a Path>);
+
+/// The certificates that one shows and the key to them, if they are set.
+fn identity(
+    (cert_key, cert): Named<'_>,
+    (key_key, key): Named<'_>,
+) -> Result<Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>, TlsError> {
+    match (cert, key) {
+        (None, None) => Ok(None),
+        (Some(cert), Some(key)) => Ok(Some((certificates(cert_key, cert)?, private_key(key_key, key)?))),
+        (Some(_), None) => Err(TlsError::HalfPair { there: cert_key, missing: key_key }),
+        (None, Some(_)) => Err(TlsError::HalfPair { there: key_key, missing: cert_key }),
+    }
+}
+
 fn trusted(key: &'static str, path: &Path) -> Result<Arc<RootCertStore>, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(key, path)? {

@@ -1,6 +1,6 @@
 //! The client's side: which servers it trusts.
 
-use super::{TlsError, certificates, private_key, provider, trusted};
+use super::{TlsError, identity, provider, trusted};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -35,24 +35,13 @@ impl ClientTls {
             .with_safe_default_protocol_versions()?
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        let config = match (&self.cert_path, &self.key_path) {
-            (None, None) => builder.with_no_client_auth(),
-            (Some(cert), Some(key)) => builder.with_client_auth_cert(
-                certificates("tls.client.certPath", cert)?,
-                private_key("tls.client.keyPath", key)?,
-            )?,
-            (Some(_), None) => {
-                return Err(TlsError::HalfPair {
-                    there: "tls.client.certPath",
-                    missing: "tls.client.keyPath",
-                });
-            }
-            (None, Some(_)) => {
-                return Err(TlsError::HalfPair {
-                    there: "tls.client.keyPath",
-                    missing: "tls.client.certPath",
-                });
-            }
+        let identity = identity(
+            ("tls.client.certPath", self.cert_path.as_deref()),
+            ("tls.client.keyPath", self.key_path.as_deref()),
+        )?;
+        let config = match identity {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => builder.with_client_auth_cert(chain, key)?,
         };
         Ok(Arc::new(config))
     }

@@ -1,6 +1,6 @@
 //! The server's side: its certificate, from files that may be replaced while it runs or made by itself.
 
-use super::{TlsError, certificates, private_key, provider, trusted};
+use super::{TlsError, identity, provider, trusted};
 use crate::options::{ClientAuth, ServerTls};
 use parking_lot::Mutex;
 use rustls::ServerConfig;
@@ -31,21 +31,8 @@ impl TlsServer {
     /// Reads the files, if there are any, so that wrong ones are noticed at the start.
     pub fn new(tls: ServerTls) -> Result<Self, TlsError> {
         let server = TlsServer { tls, loaded: Mutex::new(None) };
-        match (&server.tls.key_path, &server.tls.cert_path) {
-            (None, None) => {}
-            (Some(_), None) => {
-                return Err(TlsError::HalfPair {
-                    there: "tls.server.keyPath",
-                    missing: "tls.server.certPath",
-                });
-            }
-            (None, Some(_)) => {
-                return Err(TlsError::HalfPair {
-                    there: "tls.server.certPath",
-                    missing: "tls.server.keyPath",
-                });
-            }
-            (Some(_), Some(_)) => drop(server.config()?),
+        if server.tls.cert_path.is_some() || server.tls.key_path.is_some() {
+            server.config()?;
         }
         Ok(server)
     }
@@ -92,11 +79,13 @@ impl TlsServer {
     }
 
     fn load(&self) -> Result<ServerConfig, TlsError> {
-        let (chain, key) = match (&self.tls.cert_path, &self.tls.key_path) {
-            (Some(cert), Some(key)) => {
-                (certificates("tls.server.certPath", cert)?, private_key("tls.server.keyPath", key)?)
-            }
-            _ => self_signed()?,
+        let identity = identity(
+            ("tls.server.certPath", self.tls.cert_path.as_deref()),
+            ("tls.server.keyPath", self.tls.key_path.as_deref()),
+        )?;
+        let (chain, key) = match identity {
+            Some(identity) => identity,
+            None => self_signed()?,
         };
         let builder =
             ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
