@@ -2,14 +2,13 @@
 
 use super::connection::{Connection, describe};
 use super::consume::{SUBSCRIPTION_IN_REQUEST, SUSPEND, pull_request, records};
-use super::produce::{now_ms, set_field};
+use super::produce::{now_ms, send_request, set_field};
 use super::report::{Report, Tally};
 use super::server_cost::ServerCost;
 use super::{Deadline, Target};
 use bytes::Bytes;
 use clap::Args;
 use roxmq_protocol::code::{request, response};
-use roxmq_protocol::command::Command;
 use roxmq_protocol::record::Record;
 use std::time::{Duration, Instant};
 
@@ -65,7 +64,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
 /// One message to the topic makes it, where the broker makes topics on first use.
 fn make_topic(arguments: &Arguments) -> anyhow::Result<()> {
     let mut connection = Connection::open(arguments.target.addr(false))?;
-    let answer = connection.call(&send_request(arguments, Bytes::from(vec![0; 8])))?;
+    let answer = connection.call(&send_request(
+        request::SEND_MESSAGE_V2,
+        &arguments.target,
+        Bytes::from(vec![0; 8]),
+    ))?;
     anyhow::ensure!(
         answer.code == response::SUCCESS,
         "the first message: {}",
@@ -82,7 +85,7 @@ fn produce(arguments: &Arguments, epoch: Instant, deadline: &Deadline) -> anyhow
         let gap = Duration::from_secs(1) / arguments.rate;
         let mut next = Instant::now();
         let mut body = vec![b'x'; arguments.size as usize];
-        let mut request = send_request(arguments, Bytes::new());
+        let mut request = send_request(request::SEND_MESSAGE_V2, &arguments.target, Bytes::new());
         while !deadline.passed() {
             let now = Instant::now();
             if now < next {
@@ -137,23 +140,6 @@ fn consume(
     }
     tally.merge(&histogram);
     Ok(())
-}
-
-fn send_request(arguments: &Arguments, body: Bytes) -> Command {
-    Command::request(request::SEND_MESSAGE_V2)
-        .with("a", "roxmq_bench")
-        .with("b", &arguments.target.topic)
-        .with("c", "TBW102")
-        .with("d", arguments.target.queues)
-        .with("e", 0)
-        .with("f", 0)
-        .with("g", now_ms())
-        .with("h", 0)
-        .with("i", "")
-        .with("j", 0)
-        .with("k", false)
-        .with("m", false)
-        .body(body)
 }
 
 fn nanos_since(epoch: Instant) -> u64 {

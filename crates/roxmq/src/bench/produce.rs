@@ -210,20 +210,25 @@ fn first_request(arguments: &Arguments) -> Command {
     } else {
         whole = body;
     }
+    send_request(code, &arguments.target, Bytes::from(whole))
+}
+
+/// A send to queue 0 of the topic, which is made if it isn't there.
+pub fn send_request(code: i32, target: &Target, body: Bytes) -> Command {
     Command::request(code)
         .with("a", "roxmq_bench")
-        .with("b", &arguments.target.topic)
+        .with("b", &target.topic)
         .with("c", "TBW102")
-        .with("d", arguments.target.queues)
+        .with("d", target.queues)
         .with("e", 0)
         .with("f", 0)
-        .with("g", 0)
+        .with("g", now_ms())
         .with("h", 0)
         .with("i", "")
         .with("j", 0)
         .with("k", false)
-        .with("m", batched)
-        .body(Bytes::from(whole))
+        .with("m", code == request::SEND_BATCH_MESSAGE)
+        .body(body)
 }
 
 pub fn set_field(command: &mut Command, name: &str, value: impl std::fmt::Display) {
