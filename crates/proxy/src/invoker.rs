@@ -22,7 +22,7 @@ use roxmq_protocol::json::JsonError;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub type Pending<'a, T, E = Refusal> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
@@ -55,6 +55,9 @@ pub trait Invoker: Send + Sync + 'static {
 
     /// Whether there is a point in asking this broker now. It may have gone since.
     fn is_reachable(&self, broker: &str) -> bool;
+
+    /// When to ask a broker again that went out of reach a moment ago and may be back soon.
+    fn retry(&self, broker: &str) -> Option<Instant>;
 }
 
 /// One client's way to the brokers. Dropped, the brokers forget the client.

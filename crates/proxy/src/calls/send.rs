@@ -3,6 +3,7 @@
 mod choice;
 mod outcome;
 
+use crate::caller::deadline;
 use crate::client::Client;
 use crate::message::queue_choice::Queue;
 use crate::message::{check, kind, to_broker};
@@ -23,6 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Result<SendMessageResponse> {
     let client = proxy.client(&request)?;
+    let deadline = deadline(request.metadata());
     let messages = request.into_inner().messages;
     let now_ms = now_ms();
     let topic_name = check_all(proxy, &messages, now_ms)?.to_owned();
@@ -31,14 +33,14 @@ pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Resu
     if proxy.config.check_message_type {
         kind::check(&topic_name, &topic, outgoing.kind)?;
     }
-    let mut choice = Choice::of(&messages, &topic);
+    let mut choice = Choice::of(&messages, &topic, deadline);
     let (answer, queue) = loop {
-        let queue = choice.next(proxy).ok_or_else(|| {
+        let queue = choice.next(proxy).await.ok_or_else(|| {
             Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be written to"))
         })?;
         match client.call(&queue.broker, outgoing.command(&client, &queue), TIMEOUT).await {
             Ok(answer) => break (answer, queue),
-            Err(failure) if choice.goes_on_after(&queue, &failure, outgoing.kind) => {}
+            Err(failure) if choice.goes_on_after(proxy, &queue, &failure, outgoing.kind) => {}
             Err(failure) => return Err(failure.into()),
         }
     };

@@ -14,7 +14,7 @@ use roxmq_protocol::json::FromJson;
 use roxmq_remoting::{LocalConnection, LocalEnds, Service};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// For what is answered at once.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -90,6 +90,10 @@ impl<S: Service> Invoker for LocalInvoker<S> {
 
     fn is_reachable(&self, broker: &str) -> bool {
         self.knows(broker)
+    }
+
+    fn retry(&self, _: &str) -> Option<Instant> {
+        None
     }
 }
 

@@ -17,8 +17,9 @@
 //! known stays as long as nobody can be asked. So are users and their policies ([`accounts`]), where access is controlled;
 //! what goes to brokers is signed then ([`signer`]).
 //!
-//! **When a broker is gone** its calls fail at once ([`reach`]), and others are chosen where there is a choice. Its name
-//! and last address stay known for an hour. When it is back the next call finds it.
+//! **When a broker is gone** its calls fail at once ([`reach`]), and others are chosen where there is a choice. It may be
+//! restarting: for [`ABSENCE`] it keeps its place in the topics, and its message groups wait for it. Its name and last
+//! address stay known for an hour. When it is back the next call finds it.
 
 mod accounts;
 mod cache;
@@ -64,6 +65,8 @@ use topics::Routed;
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Part of a call's time: a broker that takes no connection must leave enough for another.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// How long a broker that goes away may take to come back and be the one that it was, as after a restart.
+const ABSENCE: Duration = Duration::from_secs(2);
 /// Shorter than the time after which brokers close: whoever closes first never sends into a closing connection.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(100);
 
@@ -177,8 +180,11 @@ impl Network {
         match self.cluster_info().await {
             Ok(info) => {
                 let now = Instant::now();
-                self.members.learn(info.broker_addr_table.values(), now);
+                self.members.learn_all(&info.broker_addr_table, now);
                 self.members.expire(now);
+                if self.members.any_has_just_left(now) {
+                    self.look_again();
+                }
                 *self.trouble.lock() = "the name servers know no broker".to_owned();
             }
             Err(refusal) => *self.trouble.lock() = refusal.text,
@@ -197,7 +203,10 @@ impl Network {
             return Err(Unanswered::Unreached { broker: broker.into(), reason }.into());
         }
         match self.client.call(&address, self.signer.sign(asked), TIMEOUT).await {
-            Ok(answer) => success(answer),
+            Ok(answer) => {
+                self.reach.succeeded(&address);
+                success(answer)
+            }
             Err(reason) => {
                 if let roxmq_remoting::CallError::Connect { .. } = &reason {
                     self.reach.failed(&address, reason.to_string(), Instant::now());
@@ -260,6 +269,10 @@ impl Network {
         self.members.address(broker).is_some_and(|address| self.reach.is_well(&address, Instant::now()))
     }
 
+    fn retry(&self, broker: &str) -> Option<Instant> {
+        self.reach.retry(&*self.members.address(broker)?, Instant::now())
+    }
+
     fn readiness(&self) -> Result<(), String> {
         let brokers = self.members.of_cluster(&self.cluster);
         if brokers.iter().any(|broker| self.is_reachable(broker)) {
@@ -319,5 +332,9 @@ impl Invoker for NetworkInvoker {
 
     fn is_reachable(&self, broker: &str) -> bool {
         self.network.is_reachable(broker)
+    }
+
+    fn retry(&self, broker: &str) -> Option<Instant> {
+        self.network.retry(broker)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::client::{Peer, code, message, receipt, resource};
 use crate::cluster::{Cluster, PATIENCE, TestNamesrv, TestProxy, until};
+use roxmq_proxy::invoker::Invoker;
 use roxmq_proxy::schema::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -172,6 +173,33 @@ async fn groups_of_messages_go_on_without_their_broker() {
         }
     })
     .await;
+    cluster.stop().await;
+}
+
+/// Messages of a group that went elsewhere over a quick restart were received before those that they came after.
+#[tokio::test]
+async fn groups_of_messages_wait_for_a_broker_that_is_restarted() {
+    let mut cluster = Cluster::start().await;
+    cluster.topic("T", "FIFO").await;
+    let mut client = cluster.proxy.client("c").await;
+    send_to_groups(&mut client).await;
+    // The queues of the broker that goes come before those of the other, too.
+    for is_first in [false, true] {
+        let (to_a, to_b) = (cluster.a.stored("T", 2).await, cluster.b.stored("T", 2).await);
+        let restarted = if is_first { &mut cluster.a } else { &mut cluster.b };
+        restarted.break_down().await;
+        let sender = tokio::spawn({
+            let mut client = client.clone();
+            async move { send_to_groups(&mut client).await }
+        });
+        let name = if is_first { "broker-a" } else { "broker-b" };
+        until("a send has been refused", || async { cluster.proxy.invoker.retry(name).is_some() }).await;
+        restarted.start().await;
+        sender.await.unwrap();
+        let (then_a, then_b) = (cluster.a.stored("T", 2).await, cluster.b.stored("T", 2).await);
+        let share = if is_first { 3 } else { 2 };
+        assert_eq!((then_a * (share - 1), then_b * (share - 1)), (to_a * share, to_b * share));
+    }
     cluster.stop().await;
 }
 

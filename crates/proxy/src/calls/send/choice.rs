@@ -4,10 +4,11 @@
 //! answer; trying elsewhere here makes that no worse. Half messages go elsewhere only if the broker surely hasn't seen
 //! them: the half that is left over would be asked for.
 //!
-//! What is bound to a queue by its group stays with the queue's broker for as long as that takes connections. While it
-//! doesn't, the group goes on at another broker, and comes back with its own: nothing is known then of what the broker
-//! that is away still has of the group, which may be received later than what was sent after it. With the Java server it
-//! is the same as soon as the name servers have dropped the broker; until then it refuses the group's messages.
+//! What is bound to a queue by its group stays with the queue's broker, and waits for it for as long as a restart takes, if
+//! the call has the time. Then the group goes on at another broker, and comes back with its own: nothing is known of what
+//! the broker that is away still has of the group, which may be received later than what was sent after it. With the
+//! Java server it is the same as soon as the name servers have dropped the broker; until then it refuses the group's
+//! messages.
 
 use crate::invoker::{Topic, Unanswered};
 use crate::message::queue_choice::{self, Queue};
@@ -15,6 +16,13 @@ use crate::proxy::Proxy;
 use crate::schema::{Message, MessageType};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long a message waits for its broker at most.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Between two tries at least.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 pub struct Choice<'a> {
     topic: &'a Topic,
@@ -24,15 +32,26 @@ pub struct Choice<'a> {
     failed: Vec<Arc<str>>,
     /// A broker that broke the connection was asked a second time.
     asked_again: bool,
+    /// Until then it may wait for its broker.
+    patience: Instant,
 }
 
 impl<'a> Choice<'a> {
-    pub fn of(messages: &'a [Message], topic: &'a Topic) -> Self {
-        Choice { topic, group: group(messages), failed: Vec::new(), asked_again: false }
+    /// `time` is what the client has for the call; half of it is left for a second choice.
+    pub fn of(messages: &'a [Message], topic: &'a Topic, time: Option<Duration>) -> Self {
+        let wait = time.map_or(WAIT_MAX, |time| WAIT_MAX.min(time / 2));
+        let patience = Instant::now() + wait;
+        Choice { topic, group: group(messages), failed: Vec::new(), asked_again: false, patience }
     }
 
     /// Brokers that are known to be out of reach have no turn, as long as there are others.
-    pub fn next(&self, proxy: &Proxy) -> Option<Queue> {
+    pub async fn next(&self, proxy: &Proxy) -> Option<Queue> {
+        if let Some(own) = self.choose(0, |broker| self.is_new(broker))
+            && let Some(retry) = self.retry(proxy, &own.broker)
+        {
+            tokio::time::sleep_until(retry.into()).await;
+            return Some(own);
+        }
         // What has its own queue takes nobody's turn.
         let turn = if self.group.is_none() { proxy.turn.fetch_add(1, Ordering::Relaxed) } else { 0 };
         self.choose(turn, |broker| self.is_new(broker) && proxy.invoker.is_reachable(broker))
@@ -40,7 +59,13 @@ impl<'a> Choice<'a> {
     }
 
     /// Whether there is a queue to try after this failure.
-    pub fn goes_on_after(&mut self, queue: &Queue, failure: &Unanswered, kind: MessageType) -> bool {
+    pub fn goes_on_after(
+        &mut self,
+        proxy: &Proxy,
+        queue: &Queue,
+        failure: &Unanswered,
+        kind: MessageType,
+    ) -> bool {
         let may_be_sent_again = match kind {
             MessageType::Transaction => failure.is_unasked(),
             _ => failure.is_of_connection(),
@@ -53,8 +78,18 @@ impl<'a> Choice<'a> {
             self.asked_again = true;
             return true;
         }
+        if self.retry(proxy, &queue.broker).is_some() {
+            return true;
+        }
         self.failed.push(Arc::clone(&queue.broker));
         self.choose(0, |broker| self.is_new(broker)).is_some()
+    }
+
+    /// When to try the broker of a group again that may be restarting.
+    fn retry(&self, proxy: &Proxy, broker: &str) -> Option<Instant> {
+        self.group?;
+        let retry = proxy.invoker.retry(broker)?.max(Instant::now() + RETRY_PAUSE);
+        (retry < self.patience).then_some(retry)
     }
 
     fn choose(&self, turn: usize, fits: impl Fn(&str) -> bool) -> Option<Queue> {

@@ -3,6 +3,7 @@
 //! A broker that the name servers know no longer is remembered for a while with its last address. It may be restarting,
 //! or the name server may be, and what was received from it is still to be acknowledged.
 
+use super::ABSENCE;
 use parking_lot::RwLock;
 use roxmq_protocol::body::route::BrokerData;
 use std::collections::BTreeMap;
@@ -26,6 +27,14 @@ struct Member {
     /// None as long as only slaves were seen.
     master: Option<Arc<str>>,
     seen: Instant,
+    /// Since when the name servers know no master of it any more.
+    absent: Option<Instant>,
+}
+
+impl Member {
+    fn has_just_left(&self, now: Instant) -> bool {
+        self.absent.is_some_and(|since| now < since + ABSENCE)
+    }
 }
 
 impl Members {
@@ -38,9 +47,9 @@ impl Members {
             match by_name.get_mut(broker.broker_name.as_str()) {
                 Some(known) => {
                     known.seen = now;
-                    if let Some(master) = master
-                        && known.master.as_deref() != Some(master)
-                    {
+                    let Some(master) = master else { continue };
+                    known.absent = None;
+                    if known.master.as_deref() != Some(master) {
                         known.master = Some(master.as_str().into());
                     }
                 }
@@ -49,12 +58,38 @@ impl Members {
                         cluster: broker.cluster.as_str().into(),
                         master: master.map(|master| master.as_str().into()),
                         seen: now,
+                        absent: None,
                     };
                     by_name.insert(broker.broker_name.as_str().into(), member);
                 }
                 None => {}
             }
         }
+    }
+
+    /// All that the name servers know. Masters of others are absent.
+    pub fn learn_all(&self, brokers: &BTreeMap<String, BrokerData>, now: Instant) {
+        self.learn(brokers.values(), now);
+        for (name, member) in self.by_name.write().iter_mut() {
+            let broker = brokers.get(&**name);
+            if broker.is_none_or(|broker| !broker.broker_addrs.contains_key(&MASTER_ID)) {
+                member.absent.get_or_insert(now);
+            }
+        }
+    }
+
+    /// Whether the name servers know its master no longer.
+    pub fn is_absent(&self, name: &str) -> bool {
+        self.by_name.read().get(name).is_some_and(|member| member.absent.is_some())
+    }
+
+    /// Whether its master left a moment ago, and may come back.
+    pub fn has_just_left(&self, name: &str, now: Instant) -> bool {
+        self.by_name.read().get(name).is_some_and(|member| member.has_just_left(now))
+    }
+
+    pub fn any_has_just_left(&self, now: Instant) -> bool {
+        self.by_name.read().values().any(|member| member.has_just_left(now))
     }
 
     /// Forgets who is gone for good.
@@ -119,6 +154,31 @@ mod tests {
         assert_eq!(members.address("a").as_deref(), Some("h:4"));
         members.expire(start + GONE_KEPT);
         assert_eq!((members.knows("a"), members.knows("b")), (true, false));
+    }
+
+    #[test]
+    fn whoever_the_name_servers_lack_has_left() {
+        let members = Members::default();
+        let start = Instant::now();
+        let known = |brokers: &[BrokerData]| {
+            brokers
+                .iter()
+                .map(|broker| (broker.broker_name.clone(), broker.clone()))
+                .collect::<BTreeMap<_, _>>()
+        };
+        let (a, b) = (broker("a", "C", &[(0, "h:1")]), broker("b", "C", &[(0, "h:2"), (1, "h:3")]));
+        members.learn_all(&known(&[a.clone(), b.clone()]), start);
+        assert!(!members.any_has_just_left(start));
+        // Of the other the slave is left.
+        let slave = broker("b", "C", &[(1, "h:3")]);
+        members.learn_all(&known(&[slave]), start);
+        assert!(members.is_absent("a") && members.has_just_left("b", start));
+        members.learn_all(&known(&[]), start + ABSENCE / 2);
+        assert!(members.is_absent("a") && !members.has_just_left("a", start + ABSENCE));
+        assert!(!members.any_has_just_left(start + ABSENCE));
+        members.learn([a].iter(), start + ABSENCE);
+        assert_eq!((members.is_absent("a"), members.is_absent("b")), (false, true));
+        assert!(!members.is_absent("nobody"));
     }
 
     #[test]

@@ -24,7 +24,10 @@ pub async fn ask(network: &Network, name: &str, before: Option<Arc<Routed>>) -> 
     match route(network, name).await {
         Ok(route) => {
             network.members.learn(route.broker_datas.iter(), Instant::now());
-            let brokers = brokers(&route);
+            let mut brokers = brokers(&route);
+            if let Some(before) = &before {
+                keep_restarting(network, &mut brokers, &before.topic.brokers).await;
+            }
             let attributes = match attributes(network, name, &brokers).await {
                 Ok(attributes) => attributes,
                 // The queues are there, whatever became of the topic on one of them.
@@ -42,6 +45,31 @@ pub async fn ask(network: &Network, name: &str, before: Option<Arc<Routed>>) -> 
         }
         Err(refusal) => Err(refusal),
     }
+}
+
+/// Brokers that left the cluster a moment ago keep their queues, so that message groups stay where they are. Those that are
+/// still there have the topic no longer.
+async fn keep_restarting(network: &Network, brokers: &mut Vec<TopicBroker>, before: &[TopicBroker]) {
+    let is_lost = |broker: &TopicBroker| !is_among(brokers, broker);
+    // It may have left after the last look.
+    if before.iter().any(|broker| is_lost(broker) && !network.members.is_absent(&broker.name)) {
+        network.look().await;
+    }
+    let now = Instant::now();
+    add_lost(brokers, before, |broker| network.members.has_just_left(broker, now));
+}
+
+fn add_lost(brokers: &mut Vec<TopicBroker>, before: &[TopicBroker], is_kept: impl Fn(&str) -> bool) {
+    for broker in before {
+        if !is_among(brokers, broker) && is_kept(&broker.name) {
+            brokers.push(broker.clone());
+        }
+    }
+    brokers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+}
+
+fn is_among(brokers: &[TopicBroker], broker: &TopicBroker) -> bool {
+    brokers.iter().any(|known| (&known.name, known.id) == (&broker.name, broker.id))
 }
 
 async fn route(network: &Network, topic: &str) -> Result<TopicRouteData> {
@@ -106,6 +134,26 @@ mod tests {
     use super::*;
     use roxmq_protocol::body::route::BrokerData;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn lost_brokers_keep_their_place_if_they_may_come_back() {
+        let broker = |name: &str, id, write_queues| TopicBroker {
+            name: name.into(),
+            id,
+            address: None,
+            perm: 6,
+            read_queues: 4,
+            write_queues,
+        };
+        let before = [broker("a", 0, 4), broker("b", 0, 4), broker("b", 1, 4), broker("c", 0, 4)];
+        let mut now = vec![broker("b", 1, 4), broker("c", 0, 8)];
+        add_lost(&mut now, &before, |_| false);
+        assert_eq!(now, [broker("b", 1, 4), broker("c", 0, 8)]);
+        add_lost(&mut now, &before, |name| name == "b");
+        assert_eq!(now, [broker("b", 0, 4), broker("b", 1, 4), broker("c", 0, 8)]);
+        add_lost(&mut now, &before, |_| true);
+        assert_eq!(now, [broker("a", 0, 4), broker("b", 0, 4), broker("b", 1, 4), broker("c", 0, 8)]);
+    }
 
     #[test]
     fn queues_without_brokers_are_none() {

@@ -21,9 +21,9 @@ pub async fn run(network: Arc<Network>) {
         let start = Instant::now();
         network.look().await;
         if is_early && start < last + network.refresh {
-            let has_trouble = |routed: &Routed| {
-                routed.topic.brokers.iter().any(|broker| !network.is_reachable(&broker.name))
-            };
+            let is_away = |broker: &str| network.members.is_absent(broker) || !network.is_reachable(broker);
+            let has_trouble =
+                |routed: &Routed| routed.topic.brokers.iter().any(|broker| is_away(&broker.name));
             let since = last.checked_sub(network.refresh).unwrap_or(last);
             let topics = network.topics.used_since(since, start, has_trouble);
             refresh(&network, topics, Vec::new()).await;
