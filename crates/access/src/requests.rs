@@ -184,18 +184,19 @@ pub fn is_listed(code: i32) -> bool {
 }
 
 /// What a request to a broker of this cluster needs.
-pub fn needs_of_request<'a>(frame: &Frame<'a>, cluster: &'a str) -> Result<Needs<'a>, NeedsError> {
+pub fn needs_of_request<'a>(frame: &Frame<'a>, cluster: &str) -> Result<Needs<'a>, NeedsError> {
     let ext = &frame.header.ext;
     let mut needs = Needs::new();
+    let of_cluster = |action| Need::new(Resource::cluster(cluster.to_owned()), &[action]);
     match rule(frame.header.code).unwrap_or(Rule::Cluster(Update)) {
         Rule::All(parts) => {
             parts.iter().for_each(|part| part.add(ext, &mut needs));
             if needs.is_empty() {
-                needs.push(Need::new(Resource::cluster(cluster), &[Get]));
+                needs.push(of_cluster(Get));
             }
         }
         Rule::Named(parts) => parts.iter().for_each(|part| part.add(ext, &mut needs)),
-        Rule::Cluster(action) => needs.push(Need::new(Resource::cluster(cluster), &[action])),
+        Rule::Cluster(action) => needs.push(of_cluster(action)),
         Rule::Body(in_body) => in_body(frame.body, &mut needs)?,
         Rule::Reply(field) => {
             let topic = ext.str(field).unwrap_or_default();

@@ -118,6 +118,12 @@ impl User {
         Ok(User { status: change.status.unwrap_or(self.status), ..user })
     }
 
+    #[must_use]
+    pub fn with_kind(mut self, kind: UserType) -> Self {
+        self.kind = kind;
+        self
+    }
+
     /// What signs the user's requests.
     pub fn key(&self) -> &SigningKey {
         &self.key

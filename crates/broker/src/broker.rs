@@ -1,5 +1,6 @@
 //! The parts of a broker, put together.
 
+use crate::access::{self, AccountError, Accounts, Guard};
 use crate::arrivals::Arrivals;
 use crate::assignment::{RequestModes, TopicRoutes};
 use crate::clients::Clients;
@@ -27,6 +28,7 @@ use crate::topics::TopicTable;
 use crate::transactions::{self, LeftBehind, RebuildError, Transactions};
 use crate::upkeep;
 use parking_lot::Mutex;
+use roxmq_access::Directory;
 use roxmq_protocol::body::data_version::DataVersion;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
@@ -56,6 +58,8 @@ pub enum StartError {
     State(#[from] LoadError),
     #[error("the state of the broker can't be written: {0}")]
     Write(#[from] state::WriteError),
+    #[error("the users that the configuration names can't be made: {0}")]
+    FirstUsers(#[from] AccountError),
     #[error("the pending transactions can't be found: {0}")]
     Transactions(#[from] RebuildError),
     #[error("looking for messages that their topics no longer keep (reserve.time) failed: {0}")]
@@ -82,6 +86,9 @@ pub struct Broker {
     pub(crate) topics: TopicTable,
     pub(crate) groups: GroupTable,
     pub(crate) request_modes: RequestModes,
+    pub(crate) accounts: Arc<Accounts>,
+    /// What stands before the handlers.
+    pub(crate) guard: Guard,
     /// The queues of topics on other brokers.
     pub(crate) routes: TopicRoutes,
     pub(crate) offsets: ConsumerOffsets,
@@ -143,6 +150,7 @@ impl Broker {
         let pops = Pops::default();
         let timer_table = TimerTable::default();
         let request_modes = RequestModes::new(Arc::clone(&state_log));
+        let accounts = Arc::new(Accounts::new(Arc::clone(&state_log)));
         let tables = Tables {
             topics: &topics,
             groups: &groups,
@@ -151,6 +159,7 @@ impl Broker {
             delays: &delays,
             pops: &pops.table,
             timers: &timer_table,
+            accounts: &accounts,
         };
         let snapshot_files = SnapshotFiles::new(Arc::clone(&files), &root, config.get().enable_lmq);
         let mut loaded = state::load(&snapshot_files, &store, tables)?;
@@ -162,6 +171,7 @@ impl Broker {
         snapshots.write(&state_log, &store, tables, state::Which::All, clock.now())?;
         topic_retention.complete();
         store.expire_topics_now().map_err(StartError::Expire)?;
+        access::make_first_users(&accounts, &config.get())?;
         for repair in &loaded.repairs {
             tracing::error!(repair, "a file of the broker's state was damaged or missing");
         }
@@ -182,6 +192,8 @@ impl Broker {
             topics,
             groups,
             request_modes,
+            guard: Guard::new(&config.get(), Arc::clone(&accounts)),
+            accounts,
             routes: TopicRoutes::default(),
             offsets,
             delay_offsets: delays,
@@ -279,6 +291,11 @@ impl Broker {
         self.timers.look_now();
     }
 
+    /// The users and what they may do.
+    pub fn directory(&self) -> Arc<dyn Directory> {
+        Arc::clone(&self.accounts) as Arc<dyn Directory>
+    }
+
     pub fn config(&self) -> Arc<BrokerConfig> {
         self.config.get()
     }
@@ -309,6 +326,7 @@ impl Broker {
             delays: &self.delay_offsets,
             pops: &self.pops.table,
             timers: &self.timer_table,
+            accounts: &self.accounts,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The requests that the broker answers: a line for each, with its handler and how it is run.
 
 use crate::Broker;
+use crate::access::requests as access;
 use crate::admin;
 use crate::admin_clients as tools;
 use crate::assignment::requests as assignment;
@@ -36,7 +37,7 @@ pub(crate) enum Handler {
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
     /// May wait for the disk, so it runs on a thread where that hurts nobody.
     Disk(fn(&Broker, &Command) -> Result<Command, Refusal>),
-    /// As `Disk`, from the broker's own host only unless `remoteAdminEnable` says otherwise.
+    /// As `Disk`, for those only whom `admin_rights` lets.
     Operator(fn(&Broker, &Command) -> Result<Command, Refusal>),
     /// Waits for other processes, or has more to ask than its fields.
     Later(fn(Arc<Broker>, Arc<Connection>, Command) -> Answer),
@@ -144,6 +145,16 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         INVOKE_BROKER_TO_GET_CONSUMER_STATUS => Later(tools::consumer_status::handle),
         QUERY_CORRECTION_OFFSET => Now(tools::correction_offsets::handle),
         CLONE_GROUP_OFFSET => Operator(tools::clone_offsets::handle),
+        AUTH_CREATE_USER => Operator(access::create_user),
+        AUTH_UPDATE_USER => Operator(access::update_user),
+        AUTH_DELETE_USER => Operator(access::delete_user),
+        AUTH_GET_USER => Operator(access::get_user),
+        AUTH_LIST_USER => Operator(access::list_users),
+        AUTH_CREATE_ACL => Operator(access::put_acl),
+        AUTH_UPDATE_ACL => Operator(access::put_acl),
+        AUTH_DELETE_ACL => Operator(access::delete_acl),
+        AUTH_GET_ACL => Operator(access::get_acl),
+        AUTH_LIST_ACL => Operator(access::list_acls),
         UPDATE_AND_GET_GROUP_FORBIDDEN => Now(tools::forbidden::handle),
         _ => return None,
     })
@@ -152,6 +163,16 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_request_says_what_it_needs() {
+        for (code, name) in ALL.iter().filter(|(code, _)| handler(*code).is_some()) {
+            assert!(
+                roxmq_access::is_listed(*code),
+                "{name} ({code}) has no line in requests.rs of the crate access"
+            );
+        }
+    }
 
     #[test]
     fn codes_nobody_knows_have_no_handler() {

@@ -1,5 +1,6 @@
 //! The broker: topics, groups and offsets over the store, a file for each request it answers.
 
+mod access;
 mod admin;
 mod admin_clients;
 mod admin_rights;

@@ -9,7 +9,7 @@ use roxmq_protocol::java_hash::IndexHasher;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::record::Record;
 use roxmq_protocol::request::query::{QueryMessage, ViewMessage};
-use roxmq_store::{Millis, PhyOffset};
+use roxmq_store::{Millis, PhyOffset, STATE_TOPIC};
 
 /// More than this nobody gets with one query, as with the Java server.
 const MESSAGES_MAX: usize = 64;
@@ -106,11 +106,21 @@ fn count_max(header: &QueryMessage<'_>, unique_key_max: usize) -> Result<usize, 
 
 /// The message at a place of the log (33), which its id names.
 pub(crate) fn by_id(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
-    let header = ViewMessage::decode(&request.ext_fields())?;
-    match broker.store.record(PhyOffset(header.offset))? {
+    let ext = request.ext_fields();
+    let header = ViewMessage::decode(&ext)?;
+    let record = broker.store.record(PhyOffset(header.offset))?;
+    match record.filter(|record| may_be_shown(broker, record, header.topic.as_deref())) {
         Some(record) => Ok(Command::response(response::SUCCESS).body(record)),
         None => Err(Refusal::failed(format!("can not find message by the offset, {}", header.offset))),
     }
+}
+
+/// Whether the message may be handed to somebody who made its place up. With rights for topics the place is no way
+/// around them: the message has to be of the topic that the request names.
+pub(crate) fn may_be_shown(broker: &Broker, record: &[u8], named: Option<&str>) -> bool {
+    let Ok(record) = Record::decode(record) else { return false };
+    // The broker's own records have passwords.
+    record.topic != STATE_TOPIC && (!broker.guard.authorizes() || named == Some(record.topic))
 }
 
 #[cfg(test)]

@@ -21,11 +21,17 @@ pub enum FileError {
 pub(crate) struct ReplacedFile {
     files: Arc<dyn FileSystem>,
     path: PathBuf,
+    create: OpenMode,
 }
 
 impl ReplacedFile {
     pub(crate) fn new(files: Arc<dyn FileSystem>, path: PathBuf) -> Self {
-        ReplacedFile { files, path }
+        ReplacedFile { files, path, create: OpenMode::Create }
+    }
+
+    /// A file that nobody but its owner may read.
+    pub(crate) fn private(files: Arc<dyn FileSystem>, path: PathBuf) -> Self {
+        ReplacedFile { create: OpenMode::CreatePrivate, ..ReplacedFile::new(files, path) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -34,7 +40,7 @@ impl ReplacedFile {
 
     /// The file that was replaced last.
     pub(crate) fn copy(&self) -> ReplacedFile {
-        ReplacedFile { files: Arc::clone(&self.files), path: self.beside("bak") }
+        ReplacedFile { path: self.beside("bak"), ..self.clone() }
     }
 
     /// The content, or nothing if there is no such file.
@@ -75,7 +81,7 @@ impl ReplacedFile {
     }
 
     fn write_new(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let file = self.files.open(path, OpenMode::Create)?;
+        let file = self.files.open(path, self.create)?;
         file.set_len(content.len() as u64)?;
         file.write_all_at(&[content], 0)?;
         file.sync()

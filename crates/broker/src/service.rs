@@ -112,6 +112,9 @@ impl Service for BrokerService {
         output: &mut Output,
     ) {
         let broker = &self.broker;
+        if let Err(refusal) = broker.guard.admit(connection, frame) {
+            return output.reply(&frame.header, refusal.into_response());
+        }
         let Some(handler) = dispatch::handler_of(frame) else {
             return output.reply(&frame.header, unsupported(frame.header.code));
         };
@@ -132,10 +135,12 @@ impl Service for BrokerService {
                 output.reply(&frame.header, answer.unwrap_or_else(Refusal::into_response));
             }
             Handler::Disk(handle) => self.answer_from_thread(connection, frame, handle),
-            Handler::Operator(handle) => match admin_rights::check(broker, connection) {
-                Ok(()) => self.answer_from_thread(connection, frame, handle),
-                Err(refusal) => output.reply(&frame.header, refusal.into_response()),
-            },
+            Handler::Operator(handle) => {
+                match admin_rights::check(broker, connection, frame.header.code, &frame.header.ext) {
+                    Ok(()) => self.answer_from_thread(connection, frame, handle),
+                    Err(refusal) => output.reply(&frame.header, refusal.into_response()),
+                }
+            }
             Handler::Later(handle) => self.answer_later(connection, frame, handle),
         }
     }

@@ -1,6 +1,6 @@
 //! Calls to servers by address, over connections that are kept and reused.
 
-use crate::connection::{Abort, CallError, Connection, Ends, Stage};
+use crate::connection::{Abort, CallError, Connection, Ends, Origin, Stage};
 use crate::driver::Driver;
 use crate::registry::Registry;
 use crate::service::{NoService, Service};
@@ -213,7 +213,8 @@ impl Pool {
         let (host, port) = split(addr)?;
         let stream = TcpStream::connect((host, port)).await?;
         stream.set_nodelay(true)?;
-        let ends = Ends { remote: stream.peer_addr()?, local: stream.local_addr()?, from_this_host: false };
+        let ends =
+            Ends { remote: stream.peer_addr()?, local: stream.local_addr()?, origin: Origin::Elsewhere };
         let io = match &self.tls {
             None => TcpOrTls::Tcp(stream),
             Some(config) => {

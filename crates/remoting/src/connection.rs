@@ -37,8 +37,16 @@ pub(crate) struct Ends {
     pub remote: SocketAddr,
     /// Where the peer reached us; with a PROXY header, the destination it names.
     pub local: SocketAddr,
-    /// Whether the socket itself comes from this host, whatever a PROXY header says.
-    pub from_this_host: bool,
+    pub origin: Origin,
+}
+
+/// Where the other end of a connection is, whatever a PROXY header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// In this process: a proxy, which calls for others.
+    ThisProcess,
+    ThisHost,
+    Elsewhere,
 }
 
 /// What others queued, until the connection's task takes it.
@@ -145,7 +153,12 @@ impl Connection {
     /// Whether the peer is on this host. Anybody can send a PROXY header that names a loopback address, so this
     /// is what decides about rights, and not [`Connection::remote`].
     pub fn is_from_this_host(&self) -> bool {
-        self.ends.from_this_host && self.ends.remote.ip().to_canonical().is_loopback()
+        self.ends.origin == Origin::ThisHost && self.ends.remote.ip().to_canonical().is_loopback()
+    }
+
+    /// Whether the peer is in this process: a proxy, which has looked at who calls before it calls for others.
+    pub fn is_in_this_process(&self) -> bool {
+        self.ends.origin == Origin::ThisProcess
     }
 
     /// Whether it is closed, or will be once its output is sent. Nothing can be sent to it any more, but for answers that

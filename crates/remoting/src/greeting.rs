@@ -1,6 +1,6 @@
 //! The start of a connection that was accepted: finds out what it is, and hands it to whoever serves that.
 
-use crate::connection::{Connection, Ends};
+use crate::connection::{Connection, Ends, Origin};
 use crate::driver::Driver;
 use crate::http::{Http2, HttpConnection, UnimplementedGrpc, serve_http1};
 use crate::options::{ServerOptions, TlsMode};
@@ -99,7 +99,11 @@ impl<S: Service> Greeter<S> {
         let mut ends = Ends {
             remote: canonical(remote),
             local: canonical(stream.local_addr()?),
-            from_this_host: remote.ip().to_canonical().is_loopback(),
+            origin: if remote.ip().to_canonical().is_loopback() {
+                Origin::ThisHost
+            } else {
+                Origin::Elsewhere
+            },
         };
         let mut received = Vec::new();
         proxy_header(&mut stream, &mut received, &mut ends).await?;

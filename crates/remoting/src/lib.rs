@@ -27,6 +27,7 @@ pub use client::{Client, ClientOptions};
 pub use connection::{CallError, Connection, LateAnswer};
 pub use http::{Http2, HttpConnection, Stream, serve_http2};
 pub use local::{LocalConnection, LocalEnds, burst};
+pub use log_pace::LogPace;
 pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;
 pub use server::{Server, StartError};

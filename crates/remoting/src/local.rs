@@ -7,7 +7,7 @@
 //! Requests that are called within one [`burst`] are a burst for the service, too.
 
 use crate::calls::{Call, in_time};
-use crate::connection::{CallError, Connection, Ends, Stage};
+use crate::connection::{CallError, Connection, Ends, Origin, Stage};
 use crate::output::Output;
 use crate::service::Service;
 use parking_lot::Mutex;
@@ -88,7 +88,7 @@ impl<S: Service> LocalConnection<S> {
         ends: LocalEnds,
         take_request: impl Fn(Command) + Send + Sync + 'static,
     ) -> Arc<Self> {
-        let ends = Ends { remote: ends.remote, local: ends.local, from_this_host: false };
+        let ends = Ends { remote: ends.remote, local: ends.local, origin: Origin::ThisProcess };
         // What the peer is sent doesn't wait here, so there is nothing to bound.
         let connection = Arc::new(Connection::new(ends, usize::MAX));
         let of_service = service.open(&connection);

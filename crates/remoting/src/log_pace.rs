@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
-pub(crate) struct LogPace {
+pub struct LogPace {
     state: Mutex<State>,
 }
 

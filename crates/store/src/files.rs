@@ -38,6 +38,14 @@ pub enum OpenMode {
     Write,
     /// An absent file is made.
     Create,
+    /// An absent file is made, and nobody but its owner may read it.
+    CreatePrivate,
+}
+
+impl OpenMode {
+    pub fn creates(self) -> bool {
+        matches!(self, OpenMode::Create | OpenMode::CreatePrivate)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

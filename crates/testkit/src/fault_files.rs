@@ -106,7 +106,7 @@ impl FileSystem for FaultFiles {
         let mut disk = self.disk.lock();
         disk.begin(Operation::Read)?;
         let id = match disk.find(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound && mode == OpenMode::Create => {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && mode.creates() => {
                 disk.begin(Operation::Change)?;
                 let id = disk.create_file(path)?;
                 disk.file_mut(id)?.modified_ms = self.clock.now().0;

@@ -5,6 +5,7 @@ use crate::Broker;
 use crate::dispatch::Answer;
 use crate::refusal::Refusal;
 use crate::service::Caller;
+use crate::state::STATE_TOPIC;
 use crate::topics::{QUEUES_MAX, TopicConfig, TopicFilterType};
 use roxmq_protocol::body::attributes::{AttributeChanges, changes_of, parse_changes};
 use roxmq_protocol::body::topic_config::TopicConfigList;
@@ -133,7 +134,10 @@ pub(crate) fn delete(broker: &Broker, request: &Command) -> Result<Command, Refu
 }
 
 fn check_not_system(broker: &Broker, topic: &str) -> Result<(), Refusal> {
-    if broker.config().validate_system_topic_when_update_topic && broker.topics.is_system(topic) {
+    let is_protected =
+        broker.config().validate_system_topic_when_update_topic && broker.topics.is_system(topic);
+    // As a topic the broker's own records could be read, and they have passwords.
+    if is_protected || topic == STATE_TOPIC {
         return Err(Refusal::invalid(format!("The topic[{topic}] is conflict with system topic.")));
     }
     Ok(())

@@ -22,7 +22,7 @@ pub(crate) fn handle(broker: &Broker, caller: &Caller<'_>, frame: &Frame<'_>) ->
         None => bits,
     };
     if wanted != bits {
-        admin_rights::check(broker, caller.connection)?;
+        admin_rights::check(broker, caller.connection, frame.header.code, fields)?;
         broker
             .groups
             .set_forbidden(&group, &topic, wanted)

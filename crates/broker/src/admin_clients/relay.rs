@@ -3,6 +3,7 @@
 use crate::Broker;
 use crate::clients::member::Client;
 use crate::dispatch::Answer;
+use crate::query::may_be_shown;
 use crate::refusal::Refusal;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -42,9 +43,9 @@ pub(crate) fn consume_directly(broker: Arc<Broker>, _: Arc<Connection>, asked: C
             (header.consumer_group.into_owned(), client_id, id, header.topic.map(|topic| topic.into_owned()))
         };
         let client = find(&broker, &group, client_id.as_deref())?;
+        let record = read_record(&broker, message, topic.as_deref()).await?;
         let topic = topic.and_then(|topic| broker.topics.get(&topic));
         let config = broker.groups.get(&group);
-        let record = read_record(&broker, message).await?;
         let passed_on = pass_on(request::CONSUME_MESSAGE_DIRECTLY, asked)
             .with("brokerName", &broker.config().broker_name)
             .with_some("topicSysFlag", topic.map(|topic| topic.topic_sys_flag))
@@ -73,11 +74,15 @@ fn find(broker: &Broker, group: &str, client_id: Option<&str>) -> Result<Client<
     Ok(client)
 }
 
-async fn read_record(broker: &Arc<Broker>, message: OffsetMessageId) -> Result<Vec<u8>, Refusal> {
+async fn read_record(
+    broker: &Arc<Broker>,
+    message: OffsetMessageId,
+    topic: Option<&str>,
+) -> Result<Vec<u8>, Refusal> {
     let store = Arc::clone(&broker.store);
     let read = move || store.record(PhyOffset(message.phy_offset));
     let record = broker.disk_work.run(read).await??;
-    record.ok_or_else(|| {
+    record.filter(|record| may_be_shown(broker, record, topic)).ok_or_else(|| {
         Refusal::failed(format!(
             "there is no message {message} (any more) at {} of the log",
             message.phy_offset

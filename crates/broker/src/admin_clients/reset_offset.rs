@@ -24,7 +24,7 @@ const NO_OFFSET: i64 = -1;
 
 pub(crate) fn handle(broker: Arc<Broker>, connection: Arc<Connection>, request: Command) -> Answer {
     Box::pin(async move {
-        admin_rights::check(&broker, &connection)?;
+        admin_rights::check(&broker, &connection, request.code, &request.ext_fields())?;
         let resetting = Arc::clone(&broker);
         broker.disk_work.run(move || reset(&resetting, &request)).await?
     })

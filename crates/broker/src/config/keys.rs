@@ -1,7 +1,7 @@
 //! The keys that mean something here: name, type, default, and whether a change takes effect at once.
 
 use super::SetError;
-use super::value::{BrokerRole, ConfigValue};
+use super::value::{BrokerRole, ConfigValue, Secret};
 use roxmq_protocol::body::assignment::MessageRequestMode;
 use roxmq_store::FlushMode;
 use std::collections::BTreeMap;
@@ -77,6 +77,20 @@ keys! {
     config_black_list / "configBlackList": String = "configBlackList;brokerConfigPath".to_owned(), AtStart;
     /// Whether requests that change the configuration or delete data are taken from other machines.
     remote_admin_enable / "remoteAdminEnable": bool = false, AtStart;
+
+    /// Whether every request has to be signed by a user.
+    authentication_enabled / "authenticationEnabled": bool = false, AtStart;
+    /// Whether policies say what users may ask.
+    authorization_enabled / "authorizationEnabled": bool = false, AtStart;
+    /// Request codes that need no signature, with commas between them.
+    authentication_whitelist / "authenticationWhitelist": String = String::new(), AtStart;
+    /// Request codes that every user may ask.
+    authorization_whitelist / "authorizationWhitelist": String = String::new(), AtStart;
+    /// `{"username":"..","password":".."}`: a super user, made at a start that doesn't find it.
+    init_authentication_user / "initAuthenticationUser": Secret = Secret::default(), AtStart;
+    /// `{"accessKey":"..","secretKey":".."}`: what servers of the cluster sign with. A super user, too.
+    inner_client_authentication_credentials / "innerClientAuthenticationCredentials": Secret =
+        Secret::default(), AtStart;
 
     auto_create_topic_enable / "autoCreateTopicEnable": bool = true, AtOnce;
     auto_create_subscription_group / "autoCreateSubscriptionGroup": bool = true, AtOnce;

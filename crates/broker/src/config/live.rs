@@ -1,7 +1,7 @@
 //! Changes of the configuration while the broker runs.
 //!
-//! A request is taken as a whole or not at all. Keys that name files or run code can't be changed by anybody over the
-//! network.
+//! A request is taken as a whole or not at all. Keys that name files, run code, or say who may ask, can't be changed by
+//! anybody over the network.
 
 use super::{BrokerConfig, SetError, accepted, hint, keys::Takes};
 
@@ -23,6 +23,13 @@ const NEVER_BY_REQUEST: &[&str] = &[
     "messageStorePlugIn",
     "authConfigPath",
     "remoteAdminEnable",
+    // Who may change the configuration is not to become a super user by that.
+    "authenticationEnabled",
+    "authorizationEnabled",
+    "authenticationWhitelist",
+    "authorizationWhitelist",
+    "initAuthenticationUser",
+    "innerClientAuthenticationCredentials",
 ];
 
 /// A change that may be made.

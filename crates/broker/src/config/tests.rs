@@ -42,7 +42,7 @@ fn everything_that_is_wrong_is_said_at_once() {
 fn what_is_not_there_yet_is_not_ignored() {
     for text in [
         "aclEnable=true",
-        "authenticationEnabled=true",
+        "migrateAuthFromV1Enabled=true",
         "brokerRole=SLAVE\nbrokerId=1",
         "enableControllerMode=true",
     ] {

@@ -1,6 +1,7 @@
 //! What is wrong with values that read well by themselves.
 
 use super::{BrokerConfig, BrokerRole};
+use crate::access::first_users;
 use crate::delay::DelayLevels;
 use roxmq_protocol::names::{GROUP_CHARS_MAX, check_topic};
 use std::fmt::Display;
@@ -16,6 +17,7 @@ impl BrokerConfig {
     pub fn validate(&self) -> Vec<String> {
         let mut faults = Faults::default();
         self.check_names(&mut faults);
+        self.check_access(&mut faults);
         self.check_limits(&mut faults);
         self.check_store(&mut faults);
         self.check_timers(&mut faults);
@@ -47,21 +49,46 @@ impl BrokerConfig {
 
     /// What somebody relies on must not be ignored in silence.
     fn check_unavailable(&self, faults: &mut Faults) {
-        for key in ["aclEnable", "authenticationEnabled", "authorizationEnabled"] {
-            if self.others.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-                faults.add(format!(
-                    "{key} is true, but this server has no access control yet: it would be open to everybody. \
-                     Take the key out only if the network protects it"
-                ));
-            }
+        if self.is_given_as_true("aclEnable") {
+            faults.add(
+                "aclEnable is true, but access control by plain_acl.yml is gone, here as in the Java server since 5.3.3, \
+                 which would be open to everybody. Take the key out, set authenticationEnabled and \
+                 authorizationEnabled to true, and make the users and their rights with mqadmin createUser and createAcl"
+                    .to_owned(),
+            );
+        }
+        if self.is_given_as_true("migrateAuthFromV1Enabled") {
+            faults.add(
+                "migrateAuthFromV1Enabled is true, but this server doesn't read plain_acl.yml. Make the users and their \
+                 rights with mqadmin createUser and createAcl, and take the key out"
+                    .to_owned(),
+            );
         }
         for key in ["enableControllerMode", "enableDLegerCommitLog"] {
-            if self.others.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            if self.is_given_as_true(key) {
                 faults.add(format!("{key} is true, but this server has no replication yet"));
             }
         }
         if self.broker_role == BrokerRole::Slave {
             faults.add("brokerRole is SLAVE, but this server has no replication yet".to_owned());
+        }
+    }
+
+    /// Whether a key that has no field is true.
+    fn is_given_as_true(&self, key: &str) -> bool {
+        self.others.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    fn check_access(&self, faults: &mut Faults) {
+        if self.authorization_enabled && !self.authentication_enabled {
+            faults.add(
+                "authorizationEnabled is true and authenticationEnabled is not: rights are those of users, and without \
+                 the latter nobody knows who asks. Set authenticationEnabled=true, too"
+                    .to_owned(),
+            );
+        }
+        if let Err(error) = first_users(self) {
+            faults.add(error.to_string());
         }
     }
 

@@ -2,6 +2,7 @@
 
 use roxmq_protocol::body::assignment::MessageRequestMode;
 use roxmq_store::FlushMode;
+use std::fmt;
 use std::path::PathBuf;
 
 /// A value of a key, to and from its text.
@@ -49,6 +50,35 @@ impl ConfigValue for String {
 
     fn show(&self) -> String {
         self.clone()
+    }
+}
+
+/// A text with a password in it, which no log and no tool gets to see.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ConfigValue for Secret {
+    const EXPECTED: &'static str = "a text";
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(Secret(text.to_owned()))
+    }
+
+    /// Only whether there is one.
+    fn show(&self) -> String {
+        if self.0.is_empty() { String::new() } else { "******".to_owned() }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show())
     }
 }
 

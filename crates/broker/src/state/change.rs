@@ -9,6 +9,10 @@
 //! {"change":"putRequestMode","setting":{…}}
 //! {"change":"commitOffsets","offsetTable":{"G":{"T":{0:5,1:7}}}}
 //! {"change":"delayOffsets","offsetTable":{3:120}}
+//! {"change":"putUser","user":{…}}
+//! {"change":"deleteUser","username":"U"}
+//! {"acl":{…},"change":"putPolicies"}
+//! {"change":"deletePolicies","username":"U"}
 //! {"change":"timerProgress","delivered":[800,1200],"due":1700000000400,"phyOffset":1201,"queueOffset":17}
 //! ```
 //!
@@ -19,6 +23,8 @@ use crate::groups::SubscriptionGroupConfig;
 use crate::offsets::{GroupOffsets, QueueOffsets};
 use crate::timers::{TimerNote, TimerProgress};
 use crate::topics::TopicConfig;
+use roxmq_access::{Policies, User, user_of_subject};
+use roxmq_protocol::body::access::{AclInfo, UserInfo};
 use roxmq_protocol::body::assignment::MessageRequestModeSetting;
 use roxmq_protocol::json::{Fields, FromJson, JsonError, ToJson, Value, Writer};
 use roxmq_store::{Millis, PhyOffset, QueueId, QueueOffset};
@@ -45,6 +51,15 @@ pub(crate) enum Change {
     CommitOffsets(GroupOffsets),
     /// Level to next offset.
     DelayOffsets(BTreeMap<i32, i64>),
+    PutUser(User),
+    /// The user goes with its policies.
+    DeleteUser(String),
+    /// All that the user may do.
+    PutPolicies {
+        user: String,
+        policies: Policies,
+    },
+    DeletePolicies(String),
     /// The timer messages behind this record are delivered.
     TimerProgress(TimerNote),
 }
@@ -63,6 +78,10 @@ impl Change {
             Change::PutRequestMode(_) => "putRequestMode",
             Change::CommitOffsets(_) => "commitOffsets",
             Change::DelayOffsets(_) => "delayOffsets",
+            Change::PutUser(_) => "putUser",
+            Change::DeleteUser(_) => "deleteUser",
+            Change::PutPolicies { .. } => "putPolicies",
+            Change::DeletePolicies(_) => "deletePolicies",
             Change::TimerProgress(_) => "timerProgress",
         }
     }
@@ -93,8 +112,10 @@ impl ToJson for Change {
     /// The fields stand in order of names, `change` among them.
     fn write_json(&self, writer: &mut Writer) {
         writer.object(|writer| {
-            if let Change::Forbid { bits, .. } = self {
-                writer.field("bits", bits);
+            match self {
+                Change::Forbid { bits, .. } => writer.field("bits", bits),
+                Change::PutPolicies { user, policies } => writer.field("acl", &policies.to_info(user)),
+                _ => {}
             }
             writer.field("change", self.name());
             match self {
@@ -112,6 +133,9 @@ impl ToJson for Change {
                 Change::PutRequestMode(setting) => writer.field("setting", setting),
                 Change::CommitOffsets(offsets) => writer.field("offsetTable", &bare_offsets(offsets)),
                 Change::DelayOffsets(offsets) => writer.field("offsetTable", offsets),
+                Change::PutUser(user) => writer.field("user", &user.to_info()),
+                Change::DeleteUser(user) | Change::DeletePolicies(user) => writer.field("username", user),
+                Change::PutPolicies { .. } => {}
                 Change::TimerProgress(note) => {
                     writer.field("delivered", &note.delivered);
                     writer.field("due", &note.progress.due.0);
@@ -142,6 +166,13 @@ impl FromJson for Change {
             "putRequestMode" => Change::PutRequestMode(value.need("setting")?),
             "commitOffsets" => Change::CommitOffsets(typed_offsets(value.need("offsetTable")?)),
             "delayOffsets" => Change::DelayOffsets(value.need("offsetTable")?),
+            "putUser" => Change::PutUser(user(&value.need("user")?)?),
+            "deleteUser" => Change::DeleteUser(value.need("username")?),
+            "putPolicies" => {
+                let (user, policies) = policies(&value.need("acl")?)?;
+                Change::PutPolicies { user, policies }
+            }
+            "deletePolicies" => Change::DeletePolicies(value.need("username")?),
             "timerProgress" => Change::TimerProgress(TimerNote {
                 progress: TimerProgress {
                     due: Millis(value.need("due")?),
@@ -153,6 +184,24 @@ impl FromJson for Change {
             _ => return Err(JsonError::Type { field: "change", expected: "a known change", found: name }),
         })
     }
+}
+
+/// A user as a record or a file has it.
+pub(super) fn user(info: &UserInfo) -> Result<User, JsonError> {
+    User::from_info(info).map_err(|error| JsonError::Type {
+        field: "user",
+        expected: "a user",
+        found: error.to_string(),
+    })
+}
+
+/// A user's name and policies as a record or a file has them.
+pub(super) fn policies(info: &AclInfo) -> Result<(String, Policies), JsonError> {
+    let wrong = |found: String| JsonError::Type { field: "acl", expected: "a user's policies", found };
+    let subject = info.subject.as_deref().unwrap_or_default();
+    let user = user_of_subject(subject).ok_or_else(|| wrong(format!("of '{subject}'")))?;
+    let policies = Policies::from_info(info).map_err(|error| wrong(error.to_string()))?;
+    Ok((user.to_owned(), policies))
 }
 
 type BareOffsets = BTreeMap<String, BTreeMap<String, BTreeMap<i32, i64>>>;
@@ -223,6 +272,24 @@ mod tests {
             &Change::TimerProgress(TimerNote { progress, delivered: vec![800, 1200] }),
             r#"{"change":"timerProgress","delivered":[800,1200],"due":5,"phyOffset":1201,"queueOffset":17}"#,
         );
+    }
+
+    #[test]
+    fn users_and_policies_are_lines_of_json() {
+        let info = UserInfo {
+            password: Some("p".to_owned()),
+            username: Some("U".to_owned()),
+            ..UserInfo::default()
+        };
+        let line = r#"{"change":"putUser","user":{"password":"p","userStatus":"enable","userType":"Normal","username":"U"}}"#;
+        check(&Change::PutUser(user(&info).expect("a user")), line);
+        check(&Change::DeleteUser("U".to_owned()), r#"{"change":"deleteUser","username":"U"}"#);
+        check(&Change::DeletePolicies("U".to_owned()), r#"{"change":"deletePolicies","username":"U"}"#);
+        let acl = r#"{"policies":[{"entries":[{"actions":["Pub"],"decision":"Allow","resource":"Topic:T"}],"policyType":"Custom"}],"subject":"User:U"}"#;
+        let (user, policies) =
+            policies(&AclInfo::from_json_bytes(acl.as_bytes()).expect("JSON")).expect("an ACL");
+        let line = format!(r#"{{"acl":{acl},"change":"putPolicies"}}"#);
+        check(&Change::PutPolicies { user, policies }, &line);
     }
 
     #[test]

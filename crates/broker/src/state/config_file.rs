@@ -35,6 +35,11 @@ impl ConfigFile {
         ConfigFile(ReplacedFile::new(files, config_dir.join(name)))
     }
 
+    /// A file that nobody but its owner may read.
+    pub(crate) fn private(files: Arc<dyn FileSystem>, config_dir: &Path, name: &str) -> Self {
+        ConfigFile(ReplacedFile::private(files, config_dir.join(name)))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

@@ -54,6 +54,7 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     let topics = loader.take(files.topics.path(), files.topics.load(snapshot::decode_topics)?);
     let groups = loader.take(files.groups.path(), files.groups.load(snapshot::decode_groups)?);
     let modes = loader.take(files.modes.path(), files.modes.load(snapshot::decode_modes)?);
+    let accounts = loader.take(files.accounts.path(), files.accounts.load(snapshot::decode_accounts)?);
     let (plain, lmq) = (files.offsets.load(decode_offsets)?, files.lmq_offsets.load(decode_lmq_offsets)?);
     let (offsets, others) = offset_files::choose(plain, lmq, files.enable_lmq);
     loader.report(&others);
@@ -74,6 +75,7 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
         orders: position(&orders, end),
         flight: if java_ran { end } else { position(&flight, end) },
         timers: timer_position(files, store, tables)?,
+        accounts: position(&accounts, end),
     };
     if let Some(snapshot) = topics {
         snapshot.table.into_iter().for_each(|topic| tables.topics.restore(topic));
@@ -91,6 +93,11 @@ pub(crate) fn load(files: &SnapshotFiles, store: &Store, tables: Tables<'_>) -> 
     if let Some(snapshot) = modes {
         let settings = snapshot.table.into_values().flat_map(BTreeMap::into_values);
         settings.for_each(|setting| tables.modes.restore(setting));
+    }
+    for (user, policies) in accounts.into_iter().flat_map(|snapshot| snapshot.table) {
+        let name = user.name.clone();
+        tables.accounts.restore(user);
+        tables.accounts.restore_policies(&name, policies);
     }
     if let Some(snapshot) = offsets {
         tables.offsets.restore(&snapshot.table);

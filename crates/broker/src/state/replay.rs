@@ -2,6 +2,7 @@
 
 use super::journal::{POP_RECORD_TAG, RECORD_TAG};
 use super::{Change, STATE_TOPIC};
+use crate::access::Accounts;
 use crate::assignment::RequestModes;
 use crate::groups::GroupTable;
 use crate::offsets::ConsumerOffsets;
@@ -29,6 +30,7 @@ pub(crate) struct Tables<'a> {
     pub delays: &'a DelayOffsets,
     pub pops: &'a PopTable,
     pub timers: &'a TimerTable,
+    pub accounts: &'a Accounts,
 }
 
 /// For each table the log position from which on it lacks changes.
@@ -42,11 +44,13 @@ pub(super) struct Positions {
     pub orders: PhyOffset,
     pub flight: PhyOffset,
     pub timers: PhyOffset,
+    pub accounts: PhyOffset,
 }
 
 impl Positions {
     fn first(&self) -> PhyOffset {
-        self.topics.min(self.groups).min(self.modes).min(self.delays).min(self.timers).min(self.pops())
+        let definitions = self.topics.min(self.groups).min(self.modes).min(self.accounts);
+        definitions.min(self.delays).min(self.timers).min(self.pops())
     }
 
     /// From where on some table lacks what records of messages in flight say.
@@ -199,8 +203,18 @@ fn make(tables: Tables<'_>, from: &Positions, at: PhyOffset, change: Change) {
         Change::CommitOffsets(offsets) if at >= from.offsets => tables.offsets.restore(&offsets),
         Change::DelayOffsets(offsets) if at >= from.delays => tables.delays.restore(&offsets),
         Change::TimerProgress(note) if at >= from.timers => tables.timers.restore(at, note),
+        Change::PutUser(user) if at >= from.accounts => tables.accounts.restore(user),
+        Change::DeleteUser(user) if at >= from.accounts => tables.accounts.restore_removed(&user),
+        Change::PutPolicies { user, policies } if at >= from.accounts => {
+            tables.accounts.restore_policies(&user, Some(policies));
+        }
+        Change::DeletePolicies(user) if at >= from.accounts => tables.accounts.restore_policies(&user, None),
         Change::PutTopic(_)
         | Change::PutGroup(_)
+        | Change::PutUser(_)
+        | Change::DeleteUser(_)
+        | Change::PutPolicies { .. }
+        | Change::DeletePolicies(_)
         | Change::Forbid { .. }
         | Change::PutRequestMode(_)
         | Change::CommitOffsets(_)

@@ -6,9 +6,12 @@
 //! One attribute has a name of ours: a topic of batches is an ordinary one to the Java server, which would look for its
 //! messages in queues of another kind than they are in, and not start. It keeps attributes that it doesn't know.
 
+use super::change;
 use crate::groups::{DataVersion, ForbiddenTable, SubscriptionGroupConfig};
 use crate::topics::TopicConfig;
 use crate::topics::attributes::{QUEUE_TYPE, has_batches};
+use roxmq_access::{Policies, User};
+use roxmq_protocol::body::access::{AclInfo, UserInfo};
 use roxmq_protocol::body::assignment::RequestModesByTopic;
 use roxmq_protocol::body::order_info::OrderInfoTable;
 use roxmq_protocol::json::{Fields, Form, JsonError, Value, Writer};
@@ -21,6 +24,9 @@ pub(super) const GROUPS_FILE: &str = "subscriptionGroup.json";
 pub(super) const MODES_FILE: &str = "messageRequestMode.json";
 pub(super) const DELAYS_FILE: &str = "delayOffset.json";
 pub(super) const ORDERS_FILE: &str = "consumerOrderInfo.json";
+
+/// The Java server keeps users and policies in directories `users` and `acls`, which nobody else can read.
+pub(super) const ACCESS_FILE: &str = "accessControl.json";
 
 pub(super) const LOG_OFFSET: &str = "roxmqLogOffset";
 /// What [`QUEUE_TYPE`] is called in a file where the topic is one of batches.
@@ -88,7 +94,38 @@ pub(super) fn decode_groups(value: &Value) -> Result<Snapshot<Groups>, JsonError
     decode(value, Groups { groups: table.into_values().collect(), forbidden })
 }
 
+/// Users, each with its policies if it has any.
+pub(super) type AccountList = Vec<(User, Option<Policies>)>;
+
 /// A file without a version.
+pub(super) fn encode_accounts(snapshot: &Snapshot<AccountList>) -> Vec<u8> {
+    let acls =
+        snapshot.table.iter().filter_map(|(user, policies)| Some(policies.as_ref()?.to_info(&user.name)));
+    let acls: Vec<AclInfo> = acls.collect();
+    let users: Vec<UserInfo> = snapshot.table.iter().map(|(user, _)| user.to_info()).collect();
+    let mut writer = Writer::new(Form::Pretty);
+    writer.object(|writer| {
+        writer.field("acls", &acls);
+        writer.field(LOG_OFFSET, &snapshot.log_offset.map(|offset| offset.0));
+        writer.field("users", &users);
+    });
+    writer.into_bytes()
+}
+
+pub(super) fn decode_accounts(value: &Value) -> Result<Snapshot<AccountList>, JsonError> {
+    let acls: Vec<AclInfo> = value.need("acls")?;
+    let mut policies: BTreeMap<String, Policies> =
+        acls.iter().map(change::policies).collect::<Result<_, _>>()?;
+    let users: Vec<UserInfo> = value.need("users")?;
+    let table = users.iter().map(|info| {
+        let user = change::user(info)?;
+        let policies = policies.remove(&user.name);
+        Ok((user, policies))
+    });
+    decode(value, table.collect::<Result<_, JsonError>>()?)
+}
+
+/// Without a version, too.
 pub(super) fn encode_modes(snapshot: &Snapshot<RequestModesByTopic>) -> Vec<u8> {
     let mut writer = Writer::new(Form::Pretty);
     writer.object(|writer| {
@@ -149,9 +186,10 @@ pub(super) fn decode<T>(value: &Value, table: T) -> Result<Snapshot<T>, JsonErro
 mod tests {
     use super::*;
     use crate::topics::topic_config;
+    use roxmq_access::UserType;
     use roxmq_protocol::body::assignment::{MessageRequestMode, MessageRequestModeSetting};
     use roxmq_protocol::body::order_info::OrderInfo;
-    use roxmq_protocol::json::parse;
+    use roxmq_protocol::json::{FromJson, parse};
 
     fn version() -> DataVersion {
         DataVersion { counter: 3, state_version: 0, timestamp: 1_700_000_000_000 }
@@ -258,11 +296,31 @@ mod tests {
     }
 
     #[test]
+    fn users_with_and_without_policies() {
+        let acl = AclInfo::from_json_bytes(
+            br#"{"subject":"User:a","policies":[{"entries":[{"actions":["Pub"],"decision":"Allow","resource":"Topic:T"}]}]}"#,
+        );
+        let (_, policies) = change::policies(&acl.expect("JSON")).expect("policies");
+        let user = |name| User::new(name, "p", UserType::Normal).expect("a user");
+        let table = vec![(user("a"), Some(policies)), (user("b"), None)];
+        let snapshot = Snapshot { version: DataVersion::default(), log_offset: Some(PhyOffset(7)), table };
+        let expected = "{\n\t\"acls\":[\n\t\t{\n\t\t\t\"policies\":[\n\t\t\t\t{\n\t\t\t\t\t\"entries\":[\n\t\t\t\t\t\t{\
+                        \n\t\t\t\t\t\t\t\"actions\":[\n\t\t\t\t\t\t\t\t\"Pub\"\n\t\t\t\t\t\t\t],\n\t\t\t\t\t\t\t\"decision\":\"Allow\",\
+                        \n\t\t\t\t\t\t\t\"resource\":\"Topic:T\"\n\t\t\t\t\t\t}\n\t\t\t\t\t],\n\t\t\t\t\t\"policyType\":\"Custom\"\n\t\t\t\t}\
+                        \n\t\t\t],\n\t\t\t\"subject\":\"User:a\"\n\t\t}\n\t],\n\t\"roxmqLogOffset\":7,\n\t\"users\":[\n\t\t{\
+                        \n\t\t\t\"password\":\"p\",\n\t\t\t\"userStatus\":\"enable\",\n\t\t\t\"userType\":\"Normal\",\
+                        \n\t\t\t\"username\":\"a\"\n\t\t},\n\t\t{\n\t\t\t\"password\":\"p\",\n\t\t\t\"userStatus\":\"enable\",\
+                        \n\t\t\t\"userType\":\"Normal\",\n\t\t\t\"username\":\"b\"\n\t\t}\n\t]\n}";
+        check(&encode_accounts(&snapshot), expected, decode_accounts, &snapshot);
+    }
+
+    #[test]
     fn a_file_without_its_table_is_damaged() {
         let value = parse(b"{}").expect("JSON");
         assert!(decode_topics(&value).is_err());
         assert!(decode_groups(&value).is_err());
         assert!(decode_modes(&value).is_err());
+        assert!(decode_accounts(&value).is_err());
         assert!(decode_delays(&value).is_err());
         assert!(decode_orders(&value).is_err());
     }

@@ -8,7 +8,10 @@ use crate::registration::NoNameServers;
 use crate::state::{Change, Which, log_offsets};
 use crate::topics::topic_config;
 use crate::upkeep;
+use roxmq_access::{Policies, User, UserType};
+use roxmq_protocol::body::access::AclInfo;
 use roxmq_protocol::body::assignment::{MessageRequestMode, MessageRequestModeSetting};
+use roxmq_protocol::json::FromJson;
 use roxmq_store::files::{FileSystem, OpenMode, ReadMode};
 use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId};
 use roxmq_testkit::{Crash, FaultFiles, TestClock};
@@ -119,6 +122,11 @@ fn fill(broker: &Broker) {
     for (topic, group) in [("T", "G"), ("Gone", "G"), ("T", "Left")] {
         broker.request_modes.put(popping(topic, group)).expect("a mode");
     }
+    for name in ["kept", "gone"] {
+        broker.accounts.create(user(name)).expect("a user");
+        broker.accounts.add_policies(name, &policies("Topic:T")).expect("policies");
+    }
+    broker.accounts.delete("gone").expect("a deletion");
     for (group, topic, queue, offset) in
         [("G", "T", 0, 5), ("G", "T", 3, 7), ("G", "Gone", 0, 1), ("Left", "T", 0, 9), ("Left", "U", 0, 2)]
     {
@@ -130,6 +138,16 @@ fn fill(broker: &Broker) {
     broker.offsets.commit("G", "U", Q0, 11);
     broker.delay_offsets.set(3, 40);
     log(broker);
+}
+
+fn user(name: &str) -> User {
+    User::new(name, "secret", UserType::Normal).expect("a user")
+}
+
+fn policies(resource: &str) -> Policies {
+    let entry = format!(r#"{{"actions":["Pub"],"decision":"Allow","resource":"{resource}"}}"#);
+    let text = format!(r#"{{"policies":[{{"entries":[{entry}]}}]}}"#);
+    Policies::from_info(&AclInfo::from_json_bytes(text.as_bytes()).expect("JSON")).expect("policies")
 }
 
 fn popping(topic: &str, group: &str) -> MessageRequestModeSetting {
@@ -152,6 +170,7 @@ fn check_filled(broker: &Broker) {
     assert_eq!(broker.groups.forbidden("G", "T"), 1);
     let modes = [("T".to_owned(), [("G".to_owned(), popping("T", "G"))].into())].into();
     assert_eq!(broker.request_modes.all(), modes);
+    assert_eq!(broker.accounts.all(), [(user("kept"), Some(policies("Topic:T")))]);
     let of_t = QueueOffsets::from([(Q0, 5), (QueueId(3), 7)]);
     let expected = [("T".to_owned(), of_t), ("U".to_owned(), QueueOffsets::from([(Q0, 11)]))].into();
     assert_eq!(broker.offsets.all(), [("G".to_owned(), expected)].into());
@@ -221,10 +240,11 @@ fn a_clean_stop_leaves_nothing_to_replay() {
     assert!(!report.store.crashed);
 }
 
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     "topics.json",
     "subscriptionGroup.json",
     "messageRequestMode.json",
+    "accessControl.json",
     "consumerOffset.json",
     "delayOffset.json",
 ];
@@ -244,6 +264,8 @@ fn a_damaged_file_is_replaced_by_its_copy_and_the_log() {
             broker.offsets.commit("Left", "T", Q0, 1);
             broker.delay_offsets.set(3, 1);
             broker.request_modes.put(popping("Gone", "Left")).expect("a mode");
+            broker.accounts.create(user("early")).expect("a user");
+            broker.accounts.delete("early").expect("a deletion");
             write_files(&broker);
             fill(&broker);
             upkeep::finish(&broker);

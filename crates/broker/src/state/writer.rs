@@ -5,7 +5,7 @@ use super::config_file::ConfigFile;
 use super::flight_file;
 use super::offset_files;
 use super::replay::Tables;
-use super::snapshot::{self, Groups, Snapshot};
+use super::snapshot::{self, AccountList, Groups, Snapshot};
 use crate::groups::DataVersion;
 use crate::offsets::GroupOffsets;
 use crate::replaced_file::FileError;
@@ -39,6 +39,7 @@ pub(crate) struct SnapshotFiles {
     pub(super) topics: ConfigFile,
     pub(super) groups: ConfigFile,
     pub(super) modes: ConfigFile,
+    pub(super) accounts: ConfigFile,
     pub(super) offsets: ConfigFile,
     pub(super) lmq_offsets: ConfigFile,
     /// `enableLmq`: a Java server would keep the offsets in the latter file.
@@ -59,6 +60,8 @@ impl SnapshotFiles {
             topics: file(snapshot::TOPICS_FILE),
             groups: file(snapshot::GROUPS_FILE),
             modes: file(snapshot::MODES_FILE),
+            // It has passwords.
+            accounts: ConfigFile::private(Arc::clone(&files), &dir, snapshot::ACCESS_FILE),
             offsets: file(offset_files::OFFSETS_FILE),
             lmq_offsets: file(offset_files::LMQ_OFFSETS_FILE),
             enable_lmq,
@@ -86,7 +89,7 @@ pub(crate) struct Versions {
 /// Which files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Those of topics, groups and request modes.
+    /// Those of topics, groups, request modes and users.
     Definitions,
     All,
 }
@@ -101,6 +104,7 @@ struct Written {
     topics: Option<u64>,
     groups: Option<u64>,
     modes: Option<u64>,
+    accounts: Option<u64>,
     offsets: Option<u64>,
     delays: Option<u64>,
     /// Of both files of what is in flight.
@@ -115,6 +119,7 @@ struct Copies {
     topics: Option<(u64, Snapshot<Vec<TopicConfig>>)>,
     groups: Option<(u64, Snapshot<Groups>)>,
     modes: Option<(u64, Snapshot<RequestModesByTopic>)>,
+    accounts: Option<(u64, Snapshot<AccountList>)>,
     offsets: Option<(u64, Snapshot<GroupOffsets>)>,
     pulled: GroupOffsets,
     delays: Option<(u64, Snapshot<BTreeMap<i32, i64>>)>,
@@ -129,6 +134,7 @@ impl SnapshotWriter {
             topics: held(tables.topics.generation()),
             groups: held(tables.groups.generation()),
             modes: held(tables.modes.generation()),
+            accounts: held(tables.accounts.generation()),
             offsets: held(tables.offsets.generation()),
             delays: held(tables.delays.generation()),
             pops: held(tables.pops.generation()),
@@ -178,6 +184,10 @@ impl SnapshotWriter {
             self.files.modes.save(&snapshot::encode_modes(&modes))?;
             written.modes = Some(generation);
         }
+        if let Some((generation, accounts)) = copies.accounts {
+            self.files.accounts.save(&snapshot::encode_accounts(&accounts))?;
+            written.accounts = Some(generation);
+        }
         if let Some((generation, offsets)) = copies.offsets {
             self.files.offsets.save(&offset_files::encode_offsets(&offsets, &copies.pulled))?;
             if self.files.enable_lmq {
@@ -205,7 +215,8 @@ impl Written {
     fn is_behind(&self, tables: Tables<'_>, which: Which) -> bool {
         let definitions = self.topics != Some(tables.topics.generation())
             || self.groups != Some(tables.groups.generation())
-            || self.modes != Some(tables.modes.generation());
+            || self.modes != Some(tables.modes.generation())
+            || self.accounts != Some(tables.accounts.generation());
         let offsets = self.offsets != Some(tables.offsets.generation())
             || self.delays != Some(tables.delays.generation())
             || self.pops != Some(tables.pops.generation());
@@ -214,8 +225,8 @@ impl Written {
 
     /// All files have to be written.
     fn forget(&mut self) {
-        let Written { topics, groups, modes, offsets, delays, pops, .. } = self;
-        for held in [topics, groups, modes, offsets, delays, pops] {
+        let Written { topics, groups, modes, accounts, offsets, delays, pops, .. } = self;
+        for held in [topics, groups, modes, accounts, offsets, delays, pops] {
             *held = None;
         }
     }
@@ -226,6 +237,7 @@ impl Copies {
         self.topics.is_none()
             && self.groups.is_none()
             && self.modes.is_none()
+            && self.accounts.is_none()
             && self.offsets.is_none()
             && self.delays.is_none()
             && self.pops.is_none()
@@ -233,7 +245,7 @@ impl Copies {
 }
 
 fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now: Millis) -> Copies {
-    // While this lasts nobody changes topics, groups or request modes.
+    // While this lasts nobody changes topics, groups, request modes or users.
     let turn = log.turn();
     let log_offset = Some(turn.position());
     let changed = |held: Option<u64>, generation: u64| (held != Some(generation)).then_some(generation);
@@ -249,6 +261,10 @@ fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now
     });
     let modes = changed(written.modes, tables.modes.generation()).map(|generation| {
         let table = tables.modes.all();
+        (generation, Snapshot { version: DataVersion::default(), log_offset, table })
+    });
+    let accounts = changed(written.accounts, tables.accounts.generation()).map(|generation| {
+        let table = tables.accounts.all();
         (generation, Snapshot { version: DataVersion::default(), log_offset, table })
     });
     drop(turn);
@@ -267,5 +283,5 @@ fn copy(log: &StateLog, tables: Tables<'_>, written: &Written, which: Which, now
         (generation, orders, Snapshot { version, log_offset, table: tables.pops.flight() })
     });
     let pulled = if offsets.is_some() { tables.offsets.all_pulled() } else { GroupOffsets::new() };
-    Copies { topics, groups, modes, offsets, pulled, delays, pops }
+    Copies { topics, groups, modes, accounts, offsets, pulled, delays, pops }
 }

@@ -4,6 +4,7 @@ use super::{DirEntry, File, FileSystem, OpenMode, ReadMode, Space};
 use rustix::fs::{FallocateFlags, FlockOperation};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::io::{self, IoSlice, IoSliceMut};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,10 @@ pub struct OsFiles;
 impl FileSystem for OsFiles {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
         let mut options = std::fs::OpenOptions::new();
-        options.read(true).write(mode != OpenMode::Read).create(mode == OpenMode::Create);
+        options.read(true).write(mode != OpenMode::Read).create(mode.creates());
+        if mode == OpenMode::CreatePrivate {
+            options.mode(0o600);
+        }
         Ok(Arc::new(OsFile { file: options.open(path)?, nowait: AtomicBool::new(true) }))
     }
 

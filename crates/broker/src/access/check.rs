@@ -1,0 +1,134 @@
+//! The check that stands before all handlers: who asks, and whether that is allowed.
+//!
+//! What was received is checked as it came; for a send or a pull nothing is copied or allocated.
+
+use super::Accounts;
+use crate::config::BrokerConfig;
+use crate::refusal::Refusal;
+use roxmq_access::{Directory, Proof, User, Whitelist, authenticate, judge, needs_of_request};
+use roxmq_protocol::frame::Frame;
+use roxmq_protocol::signature::{ACCESS_KEY, SIGNATURE, Signature};
+use roxmq_remoting::{Connection, LogPace};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(crate) struct Guard {
+    accounts: Arc<Accounts>,
+    authenticates: bool,
+    authorizes: bool,
+    /// Requests that need no user.
+    open: Whitelist,
+    /// Requests that need no right.
+    free: Whitelist,
+    cluster: String,
+    log_pace: LogPace,
+}
+
+impl Guard {
+    pub(crate) fn new(config: &BrokerConfig, accounts: Arc<Accounts>) -> Self {
+        Guard {
+            accounts,
+            authenticates: config.authentication_enabled,
+            authorizes: config.authorization_enabled,
+            open: Whitelist::read(&config.authentication_whitelist),
+            free: Whitelist::read(&config.authorization_whitelist),
+            cluster: config.broker_cluster_name.clone(),
+            log_pace: LogPace::default(),
+        }
+    }
+
+    /// Whether anybody has to prove who it is.
+    pub(crate) fn is_on(&self) -> bool {
+        self.authenticates
+    }
+
+    /// Whether this request may be anybody's, whatever name it has.
+    fn leaves_open(&self, code: i32) -> bool {
+        self.open.has_code(code) && (!self.authorizes || self.free.has_code(code))
+    }
+
+    /// Whether users may have different rights.
+    pub(crate) fn authorizes(&self) -> bool {
+        self.authorizes
+    }
+
+    /// Whether the check, which let a request through, has found that its caller may have what it asks for.
+    pub(crate) fn vouches_for(&self, connection: &Connection, code: i32, caller: Option<&str>) -> bool {
+        if !self.checks(connection) || self.leaves_open(code) {
+            return false;
+        }
+        self.authorizes || self.is_super(caller)
+    }
+
+    /// Whether a request that the check let through comes from a super user.
+    pub(crate) fn is_from_super(&self, code: i32, caller: Option<&str>) -> bool {
+        !self.leaves_open(code) && self.is_super(caller)
+    }
+
+    fn is_super(&self, caller: Option<&str>) -> bool {
+        caller.and_then(|name| self.accounts.user(name)).is_some_and(|user| user.is_super())
+    }
+
+    fn checks(&self, connection: &Connection) -> bool {
+        self.authenticates && !connection.is_in_this_process()
+    }
+
+    /// To be asked for every request before anything else is done with it.
+    #[inline]
+    pub(crate) fn admit(&self, connection: &Connection, frame: &Frame<'_>) -> Result<(), Refusal> {
+        if !self.checks(connection) {
+            return Ok(());
+        }
+        self.check(connection, frame).inspect_err(|refusal| self.log(connection, frame, refusal))
+    }
+
+    fn check(&self, connection: &Connection, frame: &Frame<'_>) -> Result<(), Refusal> {
+        let code = frame.header.code;
+        // Whose name nobody proves has no rights either: what is open has to be free, too.
+        if self.leaves_open(code) {
+            return Ok(());
+        }
+        let user = self.caller(frame)?;
+        if user.is_super() || !self.authorizes || self.free.has_code(code) {
+            return Ok(());
+        }
+        let needs = needs_of_request(frame, &self.cluster).map_err(|error| denied(&error))?;
+        let policies = self.accounts.policies(&user.name);
+        judge(&user, policies.as_deref(), &needs, connection.remote().ip()).map_err(|denial| denied(&denial))
+    }
+
+    /// The user that the request comes from, which is proven by its signature.
+    fn caller(&self, frame: &Frame<'_>) -> Result<Arc<User>, Refusal> {
+        let ext = &frame.header.ext;
+        let name = ext.str(ACCESS_KEY);
+        let signature = ext.str(SIGNATURE).and_then(|text| Signature::from_base64(text.as_bytes()));
+        let proof = Proof { name: name.as_deref(), signature };
+        let find = |name: &str| self.accounts.user(name);
+        authenticate(proof, find, |user| user.key().sign_request(&frame.header, frame.body))
+            .map_err(|error| denied(&error))
+    }
+
+    fn log(&self, connection: &Connection, frame: &Frame<'_>, refusal: &Refusal) {
+        if let Some(left_out) = self.log_pace.next(Instant::now()) {
+            tracing::warn!(
+                code = frame.header.code,
+                user = frame.header.ext.str(ACCESS_KEY).map(shortened),
+                remote = %connection.remote(),
+                left_out,
+                "a request was refused: {}",
+                refusal.remark
+            );
+        }
+    }
+}
+
+fn denied(reason: &dyn std::error::Error) -> Refusal {
+    Refusal::denied(reason.to_string())
+}
+
+/// A name that anybody may have made up, as a log line may show it.
+fn shortened(name: Cow<'_, str>) -> String {
+    const CHARS_MAX: usize = 80;
+    name.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect()
+}
