@@ -1,6 +1,5 @@
 //! Calls to the peer that wait for their answers.
 
-use crate::connection::CallError;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
 use std::collections::HashMap;
@@ -12,6 +11,18 @@ use tokio::sync::oneshot::error::RecvError;
 
 /// How many calls may wait on one connection, as many as the Java client allows.
 pub(crate) const CALLS_MAX: usize = 65_535;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    #[error("cannot connect to {addr}: {reason}")]
+    Connect { addr: String, reason: String },
+    #[error("the connection closed before the answer")]
+    Closed,
+    #[error("no answer within {0:?}")]
+    Timeout(Duration),
+    #[error("too many calls wait for answers on this connection (limit {0})")]
+    TooMany(usize),
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Calls {

@@ -1,6 +1,7 @@
 //! Calls to servers by address, over connections that are kept and reused.
 
-use crate::connection::{Abort, CallError, Connection, Ends, Origin, Stage};
+use crate::calls::CallError;
+use crate::connection::{Abort, Connection, Ends, Origin, Stage};
 use crate::driver::Driver;
 use crate::registry::Registry;
 use crate::service::{NoService, Service};

@@ -1,6 +1,6 @@
 //! One connection, as others see it: where it comes from, and a way to send to it.
 
-use crate::calls::{Call, Calls, in_time};
+use crate::calls::{Call, CallError, Calls, in_time};
 use crate::output::Output;
 use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
@@ -105,18 +105,6 @@ pub(crate) enum Abort {
     OutputLimit,
     GraceOver,
     Dropped,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CallError {
-    #[error("cannot connect to {addr}: {reason}")]
-    Connect { addr: String, reason: String },
-    #[error("the connection closed before the answer")]
-    Closed,
-    #[error("no answer within {0:?}")]
-    Timeout(Duration),
-    #[error("too many calls wait for answers on this connection (limit {0})")]
-    TooMany(usize),
 }
 
 impl Connection {

@@ -23,8 +23,9 @@ pub mod service;
 mod sniff;
 pub mod tls;
 
+pub use calls::CallError;
 pub use client::{Client, ClientOptions};
-pub use connection::{CallError, Connection, LateAnswer};
+pub use connection::{Connection, LateAnswer};
 pub use http::{Http2, HttpConnection, Stream, serve_http2};
 pub use local::{LocalConnection, LocalEnds, burst};
 pub use log_pace::LogPace;

@@ -6,8 +6,8 @@
 //!
 //! Requests that are called within one [`burst`] are a burst for the service, too.
 
-use crate::calls::{Call, in_time};
-use crate::connection::{CallError, Connection, Ends, Origin, Stage};
+use crate::calls::{Call, CallError, in_time};
+use crate::connection::{Connection, Ends, Origin, Stage};
 use crate::output::Output;
 use crate::service::Service;
 use parking_lot::Mutex;
