@@ -2,7 +2,8 @@
 
 use super::admit::Admitted;
 use super::burst::Settings;
-use super::properties::{IndexKeys, MessageProperties};
+use super::index_keys::IndexKeys;
+use super::properties::MessageProperties;
 use super::rules;
 use super::unique_id::UniqueIds;
 use crate::Broker;
