@@ -2,8 +2,8 @@
 
 use crate::Broker;
 use roxmq_protocol::names;
+use roxmq_store::ArrivalListener;
 use roxmq_store::ConsumeQueue;
-use roxmq_store::store::ArrivalListener;
 use std::sync::{Arc, Weak};
 
 /// The store outlives nobody by this: it holds the broker weakly.

@@ -21,7 +21,7 @@ mod writer;
 mod tests;
 
 pub use delay_offsets::DelayOffsets;
-pub use roxmq_store::store::STATE_TOPIC;
+pub use roxmq_store::STATE_TOPIC;
 
 pub use load::LoadError;
 pub use replay::ReplayError;

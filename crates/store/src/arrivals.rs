@@ -1,11 +1,16 @@
 //! Tells those who wait for messages of a queue that some have become visible.
 
 use crate::queue::ConsumeQueue;
-use crate::store::ArrivalListener;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+
+/// Told of messages that readers may see from now on: at the append, or with synchronous flush after the flush.
+/// Called outside every lock, for queues with `waiters > 0` only.
+pub trait ArrivalListener: Send + Sync + 'static {
+    fn arrived(&self, queue: &Arc<ConsumeQueue>);
+}
 
 #[derive(Default)]
 pub(crate) struct Arrivals {

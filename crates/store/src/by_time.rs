@@ -1,5 +1,6 @@
 //! Finds offsets by the time their records were stored, and the other way round.
 
+use crate::by_position::{int, long};
 use crate::core::Core;
 use crate::files::ReadMode;
 use crate::position::{Millis, QueueOffset};
@@ -22,10 +23,8 @@ impl Core {
         if place < 0 || !self.fill(&mut head, place)? {
             return Ok(None);
         }
-        let int = |at: usize| i32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let mut time = [0; 8];
-        time.copy_from_slice(&head[Layout::of(int(offset::SYS_FLAG)).store_timestamp..][..8]);
-        Ok(Some(Millis(i64::from_be_bytes(time))))
+        let layout = Layout::of(int(&head, offset::SYS_FLAG));
+        Ok(Some(Millis(long(&head, layout.store_timestamp))))
     }
 
     /// Lower: the first offset stored at the time or later, the maximum if there is none. Upper: the last stored at

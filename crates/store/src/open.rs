@@ -8,9 +8,9 @@ use crate::core::{Core, Parts};
 use crate::files::{FileSystem, OpenMode};
 use crate::index::KeyIndex;
 use crate::options::StoreOptions;
+use crate::position::PhyOffset;
 use crate::queue::QueueTable;
 use crate::recovery::Recovery;
-use crate::store::{OpenError, RecoveryReport};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +20,52 @@ use std::sync::atomic::AtomicI64;
 /// signed 32-bit numbers.
 const FILE_BYTES_MIN: u64 = 4096;
 const FILE_BYTES_MAX: u64 = i32::MAX as u64;
+
+/// Why a store doesn't open. Each text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(
+        "the store in {root} is in use by another process (its file 'lock' is locked); stop that process, or use another directory with --store or storePathRootDir"
+    )]
+    Locked { root: PathBuf },
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error(
+        "the log has no file between {before} and {after}; put the missing ones back, or move those behind the gap away to open the store without them"
+    )]
+    Gap { before: PathBuf, after: PathBuf },
+    #[error(
+        "storePathCommitLog names several directories ({dirs}), which isn't supported yet; move the files into one"
+    )]
+    SeveralDirs { dirs: PathBuf },
+    #[error("{key} is {value}; it must be from {min} to {max}")]
+    Option { key: &'static str, value: u64, min: u64, max: u64 },
+    #[error("{path} has {found} bytes but {key} is {expected}; set {key}={found} to open this store")]
+    FileSize { path: PathBuf, found: u64, expected: u64, key: &'static str },
+    #[error(
+        "{path} has {found} bytes, but maxHashSlotNum={slots} and maxIndexNum={entries} make {expected}; set both to what they were when the file was made"
+    )]
+    IndexFileSize { path: PathBuf, found: u64, expected: u64, slots: u32, entries: u32 },
+    #[error(
+        "{path} holds queues of the topics {topics} (queue.type=BatchCQ), which only the Java server can read; consume and delete these topics there, or move {path} away to open the store without their messages"
+    )]
+    BatchQueues { path: PathBuf, topics: String },
+}
+
+/// What was found at start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryReport {
+    /// The last stop was a crash (the file `abort` was there).
+    pub crashed: bool,
+    /// Bytes of the log that were read again.
+    pub scanned_bytes: u64,
+    /// Messages whose queue or index entries were written again.
+    pub redispatched: u64,
+    /// Where a damaged or torn record ended the log, and what was wrong with it. A zero tail is no damage.
+    pub cut: Option<(PhyOffset, String)>,
+    /// Queue files that were missing or cut and were rebuilt.
+    pub rebuilt_queues: u64,
+}
 
 pub(crate) struct Opened {
     pub core: Core,

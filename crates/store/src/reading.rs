@@ -1,14 +1,15 @@
 //! The read path: from a queue's entries to the bytes of its records.
 
+use crate::by_position::{is_gone, record_bytes};
 use crate::commit_log::blocks::{BLOCK_BYTES, Block};
 use crate::commit_log::tail::TailReader;
 use crate::core::Core;
 use crate::files::ReadMode;
-use crate::position::{PhyOffset, QueueOffset};
+use crate::position::QueueOffset;
 use crate::queue::{ConsumeQueue, QueueEntry};
 use crate::read::{ReadFilter, ReadLimits, ReadResult, ReadStatus};
 use crate::sift;
-use roxmq_protocol::record::{FILLER_BYTES, RecordHead, offset};
+use roxmq_protocol::record::offset;
 use std::io;
 
 /// Entries looked at in one go.
@@ -272,9 +273,7 @@ impl Reading<'_> {
         let mut head = [0; offset::SYS_FLAG];
         match self.core.log.read_files(&mut head, at, self.mode) {
             Ok(()) => Ok(record_bytes(&head, at) == Some(bytes)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
-                Ok(false)
-            }
+            Err(error) if is_gone(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -303,9 +302,7 @@ impl Reading<'_> {
                 );
                 self.leave_out(start)
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
-                self.leave_out(start)
-            }
+            Err(error) if is_gone(&error) => self.leave_out(start),
             Err(error) => {
                 self.out.truncate(start);
                 if error.kind() == io::ErrorKind::WouldBlock { Ok(Some(run.first)) } else { Err(error) }
@@ -341,74 +338,4 @@ fn are_records(bytes: &[u8], run: Run) -> bool {
 /// Whether the bytes are one record that knows it lies there.
 fn is_record_at(bytes: &[u8], at: i64) -> bool {
     record_bytes(bytes, at) == Some(bytes.len())
-}
-
-/// How long the record at this position says it is; none if it says it lies elsewhere.
-fn record_bytes(bytes: &[u8], at: i64) -> Option<usize> {
-    let head = bytes.get(..offset::SYS_FLAG)?;
-    let size = usize::try_from(int(head, offset::TOTAL_SIZE)).ok()?;
-    (size > 0 && long(head, offset::PHY_OFFSET) == at).then_some(size)
-}
-
-fn int(bytes: &[u8], at: usize) -> i32 {
-    let mut field = [0; 4];
-    field.copy_from_slice(&bytes[at..at + 4]);
-    i32::from_be_bytes(field)
-}
-
-fn long(bytes: &[u8], at: usize) -> i64 {
-    let mut field = [0; 8];
-    field.copy_from_slice(&bytes[at..at + 8]);
-    i64::from_be_bytes(field)
-}
-
-impl Core {
-    /// The record at a position, or none if no record starts there.
-    pub fn record(&self, at: PhyOffset) -> io::Result<Option<Vec<u8>>> {
-        let mut head = [0; offset::SYS_FLAG];
-        if at.0 < 0 || !self.fill(&mut head, at.0)? {
-            return Ok(None);
-        }
-        let size = int(&head, offset::TOTAL_SIZE);
-        if size < head.len() as i32
-            || i64::from(size) > self.log.segments.file_bytes()
-            || long(&head, offset::PHY_OFFSET) != at.0
-        {
-            return Ok(None);
-        }
-        let mut bytes = vec![0; size as usize];
-        if !self.fill(&mut bytes, at.0)? {
-            return Ok(None);
-        }
-        Ok(roxmq_protocol::record::Record::decode(&bytes).is_ok().then_some(bytes))
-    }
-
-    /// The record behind the one at a position, and where it lies.
-    pub fn record_after(&self, at: PhyOffset) -> io::Result<Option<(PhyOffset, Vec<u8>)>> {
-        let Some(record) = self.record(at)? else { return Ok(None) };
-        let mut next = at.0 + record.len() as i64;
-        let mut head = [0; FILLER_BYTES];
-        if !self.fill(&mut head, next)? {
-            return Ok(None);
-        }
-        if let Some(RecordHead::Filler { bytes }) = RecordHead::read(&head) {
-            next += bytes as i64;
-        }
-        let next = PhyOffset(next);
-        Ok(self.record(next)?.map(|record| (next, record)))
-    }
-
-    /// Fills the bytes from a position of the log that readers may see; false if the log doesn't have all of them.
-    pub fn fill(&self, bytes: &mut [u8], at: i64) -> io::Result<bool> {
-        if at.saturating_add(bytes.len() as i64) > self.log.marks.confirmed() {
-            return Ok(false);
-        }
-        match self.log.read(bytes, at) {
-            Ok(()) => Ok(true),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
-    }
 }

@@ -1,10 +1,13 @@
 //! The store as the broker sees it.
 
 use crate::append::{AppendBatch, AppendError};
+use crate::arrivals::ArrivalListener;
 use crate::behind;
 use crate::clock::Clock;
 use crate::core::Core;
 use crate::files::{FileSystem, ReadMode};
+use crate::flush::{self, FlushError};
+use crate::open::{self, OpenError, RecoveryReport};
 use crate::options::{FlushMode, StoreOptions};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
 use crate::queue::{ConsumeQueue, QueueEntry};
@@ -15,66 +18,13 @@ use parking_lot::Mutex;
 use roxmq_protocol::record::Record;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-/// Why a store doesn't open. Each text says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    #[error(
-        "the store in {root} is in use by another process (its file 'lock' is locked); stop that process, or use another directory with --store or storePathRootDir"
-    )]
-    Locked { root: PathBuf },
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: io::Error },
-    #[error(
-        "the log has no file between {before} and {after}; put the missing ones back, or move those behind the gap away to open the store without them"
-    )]
-    Gap { before: PathBuf, after: PathBuf },
-    #[error(
-        "storePathCommitLog names several directories ({dirs}), which isn't supported yet; move the files into one"
-    )]
-    SeveralDirs { dirs: PathBuf },
-    #[error("{key} is {value}; it must be from {min} to {max}")]
-    Option { key: &'static str, value: u64, min: u64, max: u64 },
-    #[error("{path} has {found} bytes but {key} is {expected}; set {key}={found} to open this store")]
-    FileSize { path: PathBuf, found: u64, expected: u64, key: &'static str },
-    #[error(
-        "{path} has {found} bytes, but maxHashSlotNum={slots} and maxIndexNum={entries} make {expected}; set both to what they were when the file was made"
-    )]
-    IndexFileSize { path: PathBuf, found: u64, expected: u64, slots: u32, entries: u32 },
-    #[error(
-        "{path} holds queues of the topics {topics} (queue.type=BatchCQ), which only the Java server can read; consume and delete these topics there, or move {path} away to open the store without their messages"
-    )]
-    BatchQueues { path: PathBuf, topics: String },
-}
-
 /// The topic of the records that say how the broker's state changed; only its queue 0 is used. The store writes and
 /// reads the one that says a topic was deleted, all others are the broker's.
 pub const STATE_TOPIC: &str = "rmq_sys_ROXMQ_STATE";
-
-/// What was found at start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RecoveryReport {
-    /// The last stop was a crash (the file `abort` was there).
-    pub crashed: bool,
-    /// Bytes of the log that were read again.
-    pub scanned_bytes: u64,
-    /// Messages whose queue or index entries were written again.
-    pub redispatched: u64,
-    /// Where a damaged or torn record ended the log, and what was wrong with it. A zero tail is no damage.
-    pub cut: Option<(PhyOffset, String)>,
-    /// Queue files that were missing or cut and were rebuilt.
-    pub rebuilt_queues: u64,
-}
-
-/// Told of messages that readers may see from now on: at the append, or with synchronous flush after the flush.
-/// Called outside every lock, for queues with `waiters > 0` only.
-pub trait ArrivalListener: Send + Sync + 'static {
-    fn arrived(&self, queue: &Arc<ConsumeQueue>);
-}
 
 /// Dropped without [`shutdown`](Store::shutdown) it is as if the process had crashed.
 pub struct Store {
@@ -91,7 +41,7 @@ impl Store {
         clock: Arc<dyn Clock>,
         options: StoreOptions,
     ) -> Result<(Arc<Store>, RecoveryReport), OpenError> {
-        let opened = crate::open::open(files, clock, options)?;
+        let opened = open::open(files, clock, options)?;
         let core = Arc::new(opened.core);
         let store = Store { threads: Mutex::new(Vec::new()), core: core.clone(), _lock: opened.lock };
         store.start().map_err(|source| OpenError::Io { path: core.options.root.clone(), source })?;
@@ -100,7 +50,7 @@ impl Store {
 
     fn start(&self) -> io::Result<()> {
         self.spawn("log-ahead", |core| core.log.run_ahead())?;
-        self.spawn("log-flush", flush_thread)?;
+        self.spawn("log-flush", flush::run)?;
         self.spawn("store-behind", behind::run)?;
         if self.acknowledges_late() {
             self.spawn("log-timeouts", |core| core.log.waiters.run_timeouts())?;
@@ -314,7 +264,7 @@ impl Store {
         // Whatever goes wrong here leaves `abort` where it is, so that the next start looks closely.
         self.core.checkpoint()?;
         self.core.queues.close()?;
-        crate::open::remove_abort(&self.core)
+        open::remove_abort(&self.core)
     }
 
     fn stop_threads(&self) {
@@ -336,36 +286,5 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.core.closed.store(true, Ordering::SeqCst);
         self.stop_threads();
-    }
-}
-
-/// Flushes a while after something was written, or with synchronous flush as soon as it was.
-fn flush_thread(core: &Core) {
-    let signal = &core.log.flush_signal;
-    let interval = core.options.flush_interval;
-    while signal.wait() {
-        if core.log.mode() == FlushMode::Async && !signal.pause(interval) {
-            return;
-        }
-        // What was written meanwhile is flushed too. The failure was said when it happened, and appends are told.
-        let _ = core.sync_log(core.log.marks.appended());
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FlushError {
-    #[error("the disk did not take the message within {0} ms (syncFlushTimeout)")]
-    Timeout(u64),
-    #[error("flushing the commit log failed: {0}")]
-    Failed(String),
-}
-
-impl FlushError {
-    /// Counts a flush that is only late as made: what it is for may still get there, as the Java server has it.
-    pub fn unless_late(flushed: Result<(), FlushError>) -> Result<(), FlushError> {
-        match flushed {
-            Ok(()) | Err(FlushError::Timeout(_)) => Ok(()),
-            failed => failed,
-        }
     }
 }

@@ -12,7 +12,7 @@ use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::recall_handle::RecallHandle;
 use roxmq_protocol::response::{SendAnswer, StoredAnswers};
 use roxmq_remoting::{Connection, LateAnswer, Output};
-use roxmq_store::store::FlushError;
+use roxmq_store::FlushError;
 use roxmq_store::{Millis, QueueId, Stored};
 use std::net::SocketAddr;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 use crate::refusal::Refusal;
 use roxmq_protocol::code::response;
 use roxmq_store::AppendError;
-use roxmq_store::store::FlushError;
+use roxmq_store::FlushError;
 
 /// Code 14 tells a client to try another broker.
 pub(crate) fn refusal_of(error: &AppendError) -> Refusal {

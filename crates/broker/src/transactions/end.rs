@@ -19,9 +19,9 @@ use roxmq_protocol::record::Record;
 use roxmq_protocol::request::transaction::EndTransaction;
 use roxmq_protocol::sys_flag;
 use roxmq_remoting::{Connection, LateAnswer, Output};
+use roxmq_store::FlushError;
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{NoFilter, ReadLimits, ReadStatus};
-use roxmq_store::store::FlushError;
 use roxmq_store::{AppendBatch, PhyOffset, QueueOffset};
 use std::sync::Arc;
 

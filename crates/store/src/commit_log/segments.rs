@@ -2,7 +2,7 @@
 //! from the start. They follow each other without a gap.
 
 use crate::files::{File, FileSystem, OpenMode};
-use crate::store::OpenError;
+use crate::open::OpenError;
 use parking_lot::Mutex;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Acknowledgements that wait for the disk.
 
-use crate::store::FlushError;
+use crate::flush::FlushError;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -4,13 +4,13 @@
 //! removed: the log puts their entries back.
 
 use crate::files::{File, FileSystem, OpenMode, ReadMode};
+use crate::open::OpenError;
 use crate::position::{PhyOffset, QueueId};
 use crate::queue::consume_queue::Extent;
 use crate::queue::cut::first_where;
 use crate::queue::entry::{ENTRY_BYTES, EntryBytes, QueueEntry};
 use crate::queue::names;
 use crate::queue::snapshot::{Held, Snapshot};
-use crate::store::OpenError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

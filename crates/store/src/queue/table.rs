@@ -1,13 +1,13 @@
 //! All consume queues of a store.
 
 use crate::files::FileSystem;
+use crate::open::OpenError;
 use crate::position::{PhyOffset, QueueId, QueueOffset};
 use crate::queue::consume_queue::{ConsumeQueue, Extent};
 use crate::queue::load::{Found, Loader};
 use crate::queue::queue_files::QueueFiles;
 use crate::queue::snapshot::{Held, Snapshot};
 use crate::queue::{cut, names, write_behind};
-use crate::store::OpenError;
 use parking_lot::RwLock;
 use roxmq_protocol::names::is_lmq;
 use std::collections::HashMap;

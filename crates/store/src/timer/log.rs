@@ -5,7 +5,7 @@
 use super::unit::{FILLER_BYTES, Found, PREVIOUS_AT, UNIT_BYTES, Unit, filler};
 use crate::commit_log::segments::Segments;
 use crate::files::{File, FileSystem, ReadMode};
-use crate::store::OpenError;
+use crate::open::OpenError;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;

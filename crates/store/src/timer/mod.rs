@@ -21,8 +21,8 @@ pub use slot::{slot_at, slot_before};
 pub use wheel::WHEEL_SLOTS;
 
 use crate::files::FileSystem;
+use crate::open::OpenError;
 use crate::position::{Millis, PhyOffset};
-use crate::store::OpenError;
 use log::{Block, TimerLog};
 use slot::{NO_UNIT, Slot};
 use std::io;

@@ -2,8 +2,8 @@
 
 use crate::fixture::{Fixture, append, bodies, fill, read};
 use parking_lot::Mutex;
-use roxmq_store::store::{ArrivalListener, FlushError};
 use roxmq_store::{AppendError, ConsumeQueue, FlushMode, PhyOffset, QueueId, Store};
+use roxmq_store::{ArrivalListener, FlushError};
 use roxmq_testkit::FaultFiles;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
