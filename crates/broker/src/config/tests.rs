@@ -53,6 +53,28 @@ fn what_is_not_there_yet_is_not_ignored() {
 }
 
 #[test]
+fn access_control_is_not_half_on() {
+    let refused = |text: &str, words: &[&str]| {
+        let ConfigErrors(errors) = read(text).expect_err(text);
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        words.iter().for_each(|word| assert!(errors[0].contains(word), "{word} in {errors:?}"));
+        assert!(!errors[0].contains("secret"), "{errors:?}");
+    };
+    refused("authorizationEnabled=true", &["authorizationEnabled", "authenticationEnabled=true"]);
+    refused("initAuthenticationUser={secret", &["initAuthenticationUser", "JSON"]);
+    refused("initAuthenticationUser={\"password\":\"secret\"}", &["initAuthenticationUser", "username"]);
+    refused("innerClientAuthenticationCredentials={\"secretKey\":\"secret\"}", &["accessKey"]);
+    // Lines that users of the Java server have to have.
+    let (_, notes) = read(
+        "authenticationEnabled=true\nauthorizationEnabled=true\n\
+         authenticationProvider=org.apache.rocketmq.auth.authentication.provider.DefaultAuthenticationProvider\n\
+         initAuthenticationUser={\"username\":\"u\",\"password\":\"secret\"}\nuserCacheMaxNum=1000",
+    )
+    .expect("a good configuration");
+    assert_eq!(notes.len(), 2, "{notes:?}");
+}
+
+#[test]
 fn unknown_keys_are_kept_and_named_with_a_hint() {
     let (config, notes) =
         read("flushDiskTyp=SYNC_FLUSH\nsendMessageThreadPoolNums=8\nqqqqqqqqqqqq=1").expect("no error");
