@@ -22,6 +22,7 @@
 //! were, and made anew from the queue when they are gone.
 
 mod admin;
+mod advance;
 mod deliver;
 mod engine;
 mod enter;

@@ -1,10 +1,13 @@
 //! The pending transactions at a start: the half messages from the committed offset on, without those that a record
 //! names as done, and without those whose commit a crash cut off before that record.
 
+mod places;
+
 use super::half::{AskAfter, HalfMessage};
 use super::{HALF_QUEUE, counts, later, op, progress};
 use crate::Broker;
 use crate::state::first_at_or_after;
+use places::Places;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::name;
@@ -64,7 +67,7 @@ type Pending = BTreeMap<i64, Found>;
 /// Fills the table; gives how many are pending.
 pub(crate) fn rebuild(broker: &Broker, left: LeftBehind) -> Result<usize, RebuildError> {
     let Some(queue) = broker.store.queue(names::TRANS_HALF_TOPIC, HALF_QUEUE) else { return Ok(0) };
-    let mut places = places(broker, &queue)?;
+    let mut places = Places::find(broker, &queue)?;
     let earlier = take_out_done(broker, &mut places)?;
     let mut pending = read_half_messages(broker, &queue, &places)?;
     pending.retain(|_, found| {
@@ -84,59 +87,6 @@ pub(crate) fn rebuild(broker: &Broker, left: LeftBehind) -> Result<usize, Rebuil
     Ok(pending.len())
 }
 
-/// Where the half messages lie that may be pending.
-struct Places {
-    from: i64,
-    /// By queue offset, from `from` on; negative for one that is done or was never there.
-    phy_offsets: Vec<i64>,
-}
-
-const DONE: i64 = -1;
-const GONE: i64 = -2;
-
-impl Places {
-    fn slot(&mut self, offset: i64) -> Option<&mut i64> {
-        let index = usize::try_from(offset.checked_sub(self.from)?).ok()?;
-        self.phy_offsets.get_mut(index)
-    }
-
-    fn is_done(&self, offset: i64) -> bool {
-        let index = offset.checked_sub(self.from).and_then(|index| usize::try_from(index).ok());
-        index.and_then(|index| self.phy_offsets.get(index)) == Some(&DONE)
-    }
-
-    fn first(&self) -> Option<PhyOffset> {
-        self.phy_offsets.iter().find(|place| **place >= 0).map(|place| PhyOffset(*place))
-    }
-
-    /// The next run of pending ones at or behind an offset: its first, and how many.
-    fn run(&self, from: i64, max: usize) -> Option<(i64, usize)> {
-        let index = usize::try_from(from - self.from).ok()?;
-        let rest = self.phy_offsets.get(index..)?;
-        let start = rest.iter().position(|place| *place >= 0)?;
-        let count = rest[start..].iter().take(max).take_while(|place| **place >= 0).count();
-        Some((from + start as i64, count))
-    }
-}
-
-fn places(broker: &Broker, queue: &ConsumeQueue) -> io::Result<Places> {
-    let (min, max) = (queue.min_offset().0, queue.max_offset().0);
-    let committed = broker.offsets.get(names::TRANS_CONSUMER_GROUP, names::TRANS_HALF_TOPIC, HALF_QUEUE);
-    let from = committed.unwrap_or(min).clamp(min, max.max(min));
-    let mut places = Places { from, phy_offsets: Vec::new() };
-    loop {
-        let next = QueueOffset(from + places.phy_offsets.len() as i64);
-        let entries = broker.store.entries(queue, next, PAGE_MAX)?;
-        if entries.is_empty() {
-            return Ok(places);
-        }
-        let place = |entry: &roxmq_store::QueueEntry| {
-            if entry.is_valid() && !entry.is_filler() { entry.phy_offset.0 } else { GONE }
-        };
-        places.phy_offsets.extend(entries.iter().map(place));
-    }
-}
-
 /// Takes out those that are done; gives the earlier offsets that are named as done, too. A record that names one of
 /// them is behind it in the log.
 fn take_out_done(broker: &Broker, places: &mut Places) -> io::Result<HashSet<i64>> {
@@ -150,9 +100,8 @@ fn take_out_done(broker: &Broker, places: &mut Places) -> io::Result<HashSet<i64
     each_record(broker, &queue, from, |record| {
         if record.properties.get(name::TAGS) == Some(op::DONE_TAG) {
             for offset in op::offsets(record.body) {
-                match places.slot(offset) {
-                    Some(place) => *place = DONE,
-                    None => drop(earlier.insert(offset)),
+                if !places.take_out(offset) {
+                    earlier.insert(offset);
                 }
             }
         }
