@@ -16,6 +16,7 @@ mod policies;
 mod requests;
 mod resource;
 mod rules;
+mod shown;
 mod source;
 mod user;
 mod verdict;
@@ -30,6 +31,7 @@ pub use policies::{ENTRIES_MAX, Policies, PolicyError, PolicyType, subject_of_us
 pub use requests::{NeedsError, is_listed, needs_of_request};
 pub use resource::{NamePattern, Resource, ResourcePattern, ResourceType};
 pub use rules::{Check, Rules};
+pub use shown::shown;
 pub use source::SourceRange;
 pub use user::{User, UserChange, UserError, UserStatus, UserType};
 pub use verdict::{Denial, judge};

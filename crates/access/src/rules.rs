@@ -34,6 +34,11 @@ impl Rules {
         self.authenticate || self.authorize
     }
 
+    /// Whether users may have different rights.
+    pub fn authorizes(&self) -> bool {
+        self.authorize
+    }
+
     /// For a request of the remoting protocol.
     pub fn of_code(&self, code: i32) -> Check {
         self.check(|list| list.has_code(code))

@@ -28,7 +28,7 @@ use crate::topics::TopicTable;
 use crate::transactions::{self, LeftBehind, RebuildError, Transactions};
 use crate::upkeep;
 use parking_lot::Mutex;
-use roxmq_access::Directory;
+use roxmq_access::{Directory, Rules};
 use roxmq_protocol::body::data_version::DataVersion;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
@@ -289,6 +289,11 @@ impl Broker {
     pub fn clock_was_set(&self) {
         self.schedule.look_now();
         self.timers.look_now();
+    }
+
+    /// Whom it checks.
+    pub fn access_rules(&self) -> Rules {
+        self.guard.rules().clone()
     }
 
     /// The users and what they may do.

@@ -5,22 +5,16 @@
 use super::Accounts;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
-use roxmq_access::{Directory, Proof, User, Whitelist, authenticate, judge, needs_of_request};
+use roxmq_access::{Check, Directory, Proof, Rules, User, authenticate, judge, needs_of_request, shown};
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::signature::{ACCESS_KEY, SIGNATURE, Signature};
 use roxmq_remoting::{Connection, LogPace};
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 pub(crate) struct Guard {
     accounts: Arc<Accounts>,
-    authenticates: bool,
-    authorizes: bool,
-    /// Requests that need no user.
-    open: Whitelist,
-    /// Requests that need no right.
-    free: Whitelist,
+    rules: Rules,
     cluster: String,
     log_pace: LogPace,
 }
@@ -29,28 +23,34 @@ impl Guard {
     pub(crate) fn new(config: &BrokerConfig, accounts: Arc<Accounts>) -> Self {
         Guard {
             accounts,
-            authenticates: config.authentication_enabled,
-            authorizes: config.authorization_enabled,
-            open: Whitelist::read(&config.authentication_whitelist),
-            free: Whitelist::read(&config.authorization_whitelist),
+            rules: Rules::new(
+                config.authentication_enabled,
+                config.authorization_enabled,
+                &config.authentication_whitelist,
+                &config.authorization_whitelist,
+            ),
             cluster: config.broker_cluster_name.clone(),
             log_pace: LogPace::default(),
         }
     }
 
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Whether anybody has to prove who it is.
     pub(crate) fn is_on(&self) -> bool {
-        self.authenticates
+        self.rules.is_on()
     }
 
     /// Whether this request may be anybody's, whatever name it has.
     fn leaves_open(&self, code: i32) -> bool {
-        self.open.has_code(code) && (!self.authorizes || self.free.has_code(code))
+        self.rules.of_code(code) == Check::Nothing
     }
 
     /// Whether users may have different rights.
     pub(crate) fn authorizes(&self) -> bool {
-        self.authorizes
+        self.rules.authorizes()
     }
 
     /// Whether the check, which let a request through, has found that its caller may have what it asks for.
@@ -58,7 +58,7 @@ impl Guard {
         if !self.checks(connection) || self.leaves_open(code) {
             return false;
         }
-        self.authorizes || self.is_super(caller)
+        self.authorizes() || self.is_super(caller)
     }
 
     /// Whether a request that the check let through comes from a super user.
@@ -71,7 +71,7 @@ impl Guard {
     }
 
     fn checks(&self, connection: &Connection) -> bool {
-        self.authenticates && !connection.is_in_this_process()
+        self.is_on() && !connection.is_in_this_process()
     }
 
     /// To be asked for every request before anything else is done with it.
@@ -84,13 +84,12 @@ impl Guard {
     }
 
     fn check(&self, connection: &Connection, frame: &Frame<'_>) -> Result<(), Refusal> {
-        let code = frame.header.code;
-        // Whose name nobody proves has no rights either: what is open has to be free, too.
-        if self.leaves_open(code) {
+        let check = self.rules.of_code(frame.header.code);
+        if check == Check::Nothing {
             return Ok(());
         }
         let user = self.caller(frame)?;
-        if user.is_super() || !self.authorizes || self.free.has_code(code) {
+        if user.is_super() || check == Check::User {
             return Ok(());
         }
         let needs = needs_of_request(frame, &self.cluster).map_err(|error| denied(&error))?;
@@ -113,11 +112,11 @@ impl Guard {
         if let Some(left_out) = self.log_pace.next(Instant::now()) {
             tracing::warn!(
                 code = frame.header.code,
-                user = frame.header.ext.str(ACCESS_KEY).map(shortened),
+                user = frame.header.ext.str(ACCESS_KEY).map(|name| shown(&name)),
                 remote = %connection.remote(),
                 left_out,
                 "a request was refused: {}",
-                refusal.remark
+                shown(&refusal.remark)
             );
         }
     }
@@ -125,10 +124,4 @@ impl Guard {
 
 fn denied(reason: &dyn std::error::Error) -> Refusal {
     Refusal::denied(reason.to_string())
-}
-
-/// A name that anybody may have made up, as a log line may show it.
-fn shortened(name: Cow<'_, str>) -> String {
-    const CHARS_MAX: usize = 80;
-    name.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect()
 }
