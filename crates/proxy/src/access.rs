@@ -19,26 +19,28 @@ use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
 use authorization::Authorization;
 use roxmq_access::{
-    AuthenticationError, Check, Directory, Needs, Proof, Rules, authenticate, judge, needs_of_request,
+    AuthenticationError, Check, Directory, Needs, Proof, Rules, authenticate, judge, needs_of_request, shown,
 };
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
 use roxmq_protocol::signature::{ACCESS_KEY, SIGNATURE, Signature, SigningKey};
+use roxmq_remoting::LogPace;
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 use tonic::metadata::MetadataMap;
 
 pub struct AccessControl {
     rules: Rules,
     accounts: Accounts,
-    /// Of which cluster requests to brokers need rights on.
-    cluster: String,
+    log_pace: LogPace,
 }
 
 impl AccessControl {
     /// With the users of the broker of this process. None if nothing is checked.
-    pub fn of_broker(rules: Rules, cluster: &str, directory: Arc<dyn Directory>) -> Option<Arc<Self>> {
-        AccessControl::of(rules, cluster, || Accounts::Own(directory))
+    pub fn of_broker(rules: Rules, directory: Arc<dyn Directory>) -> Option<Arc<Self>> {
+        AccessControl::of(rules, || Accounts::Own(directory))
     }
 
     /// With the users that the brokers of a cluster know. None if nothing is checked.
@@ -49,13 +51,13 @@ impl AccessControl {
             &config.authentication_whitelist,
             &config.authorization_whitelist,
         );
-        AccessControl::of(rules, &config.cluster_name, || Accounts::OfBrokers(Arc::clone(invoker)))
+        AccessControl::of(rules, || Accounts::OfBrokers(Arc::clone(invoker)))
     }
 
-    fn of(rules: Rules, cluster: &str, accounts: impl FnOnce() -> Accounts) -> Option<Arc<Self>> {
+    fn of(rules: Rules, accounts: impl FnOnce() -> Accounts) -> Option<Arc<Self>> {
         rules
             .is_on()
-            .then(|| Arc::new(AccessControl { rules, accounts: accounts(), cluster: cluster.to_owned() }))
+            .then(|| Arc::new(AccessControl { rules, accounts: accounts(), log_pace: LogPace::default() }))
     }
 
     /// Whether the call may be made, coming from there.
@@ -69,6 +71,17 @@ impl AccessControl {
         if check == Check::Nothing {
             return Ok(());
         }
+        let checked = self.caller_may(check, metadata, source, message).await;
+        checked.inspect_err(|refusal| self.log(&M::NAME, source, refusal))
+    }
+
+    async fn caller_may<M: Guarded>(
+        &self,
+        check: Check,
+        metadata: &MetadataMap,
+        source: IpAddr,
+        message: &M,
+    ) -> Result<()> {
         let said = Authorization::of(metadata).map_err(refused)?;
         let proof = Proof {
             name: said.map(|said| said.username),
@@ -82,12 +95,17 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Whether a request of the remoting protocol may be passed on, coming from there.
-    pub async fn check_request(&self, request: &Command, source: IpAddr) -> Result<()> {
+    /// Whether a request of the remoting protocol may be passed on to brokers of this cluster, coming from there.
+    pub async fn check_request(&self, request: &Command, cluster: &str, source: IpAddr) -> Result<()> {
         let check = self.rules.of_code(request.code);
         if check == Check::Nothing {
             return Ok(());
         }
+        let checked = self.sender_may(check, request, cluster, source).await;
+        checked.inspect_err(|refusal| self.log(&request.code, source, refusal))
+    }
+
+    async fn sender_may(&self, check: Check, request: &Command, cluster: &str, source: IpAddr) -> Result<()> {
         let proof = Proof {
             name: request.field(ACCESS_KEY),
             signature: request.field(SIGNATURE).and_then(|text| Signature::from_base64(text.as_bytes())),
@@ -97,7 +115,7 @@ impl AccessControl {
         let expected = |key: &SigningKey| key.sign_request(&as_frame().header, &request.body);
         let account = self.prove(proof, expected).await?;
         if check == Check::UserAndRights && !account.user.is_super() {
-            account.may(&needs_of_request(&as_frame(), &self.cluster).map_err(refused)?, source)?;
+            account.may(&needs_of_request(&as_frame(), cluster).map_err(refused)?, source)?;
         }
         Ok(())
     }
@@ -114,6 +132,12 @@ impl AccessControl {
         };
         let proven = authenticate(proof, |_| found, |user| expected(user.key()));
         proven.map_err(|error: AuthenticationError| refused(error))
+    }
+
+    fn log(&self, request: &dyn Display, source: IpAddr, refusal: &Refusal) {
+        if let Some(left_out) = self.log_pace.next(Instant::now()) {
+            tracing::warn!(%request, %source, left_out, "a request was refused: {}", shown(&refusal.text));
+        }
     }
 }
 

@@ -203,6 +203,11 @@ impl Default for ProxyConfig {
 }
 
 impl ProxyConfig {
+    /// What requests to brokers are signed with, if they are.
+    pub fn own_credentials(&self) -> Option<&Credentials> {
+        self.inner_credentials.as_ref().filter(|_| self.sign_requests.unwrap_or(true))
+    }
+
     pub fn facts_kept(&self) -> Duration {
         Duration::from_millis(self.facts_kept_ms)
     }

@@ -1,6 +1,6 @@
 //! `roxmq broker`: a broker alone, which registers with name servers elsewhere.
 
-use crate::node::{self, Banner, BrokerIdentity, BrokerNode, Gateway, StopSignals};
+use crate::node::{self, Banner, BrokerNode, Gateway, StopSignals};
 use crate::settings::{Settings, set_default};
 use anyhow::bail;
 use clap::Args;
@@ -52,10 +52,9 @@ async fn serve(
     banner.row("broker", format!("{} of {}", node.config.broker_name, node.config.broker_cluster_name));
     banner.row("name servers", node.config.namesrv_addr.clone());
     banner.reach(node.advertised);
-    let identity = BrokerIdentity::of(&node);
     let (broker, report) = node.open()?;
     let service = Arc::new(node::service(&broker));
-    let gateway = Gateway::start(proxy, &identity, &service, &mut options).await?;
+    let gateway = Gateway::start(proxy, &broker, &service, &mut options).await?;
     let server = node::serve_broker(options, bind, &ports, service, &broker).await?;
     banner.store(&root, &report.store);
     banner.print("The broker", started.elapsed());

@@ -12,7 +12,7 @@ mod whole;
 pub use addresses::Advertised;
 pub use banner::Banner;
 pub use cluster_gateway::ClusterGateway;
-pub use gateway::{BrokerIdentity, Gateway, proxy_config};
+pub use gateway::{Gateway, proxy_config};
 pub use transport::{client_tls, server_options};
 pub use whole::Whole;
 

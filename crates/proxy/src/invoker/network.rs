@@ -159,6 +159,10 @@ impl NetworkInvoker {
         accounts::get(&self.network, name).await
     }
 
+    pub(crate) fn cluster(&self) -> &str {
+        &self.network.cluster
+    }
+
     /// Every broker of the cluster, in order of names.
     pub(crate) fn all_brokers(&self) -> Vec<Arc<str>> {
         self.network.members.of_cluster(&self.network.cluster)

@@ -95,7 +95,7 @@ impl Session {
     async fn admit(&self, request: &Command) -> Result<()> {
         match &self.access {
             None => Ok(()),
-            Some(access) => access.check_request(request, self.source).await,
+            Some(access) => access.check_request(request, self.invoker.cluster(), self.source).await,
         }
     }
 

@@ -3,6 +3,7 @@
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use roxmq_protocol::signature::SigningKey;
 use roxmq_proxy::schema::messaging_service_client::MessagingServiceClient;
 use roxmq_proxy::schema::*;
 use std::future::Future;
@@ -102,6 +103,7 @@ impl Clients {
             language: Some("RUST"),
             version: Some("5.0.3"),
             timeout: Some(Duration::from_secs(30)),
+            credentials: None,
             stub: MessagingServiceClient::with_origin(channel, origin),
         }
     }
@@ -132,10 +134,21 @@ pub struct Peer {
     pub language: Option<&'static str>,
     pub version: Option<&'static str>,
     pub timeout: Option<Duration>,
+    /// User and password that its calls are signed with.
+    pub credentials: Option<(&'static str, &'static str)>,
     pub stub: MessagingServiceClient<Channel>,
 }
 
+/// What official clients sign, in one of the forms that they write it in.
+const DATE_TIME: &str = "20261130T150000Z";
+
 impl Peer {
+    /// With calls that are signed by this user.
+    pub fn signing(mut self, user: &'static str, password: &'static str) -> Peer {
+        self.credentials = Some((user, password));
+        self
+    }
+
     /// The request with what official clients say of themselves.
     pub fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
@@ -147,6 +160,14 @@ impl Peer {
             if let Some(value) = value {
                 metadata.insert(name, value.parse().unwrap());
             }
+        }
+        if let Some((user, password)) = self.credentials {
+            let signature = SigningKey::new(password).sign(DATE_TIME.as_bytes()).hex();
+            let authorization = format!(
+                "MQv2-HMAC-SHA1 Credential={user}//RocketMQ, SignedHeaders=x-mq-date-time, Signature={signature}"
+            );
+            metadata.insert("authorization", authorization.parse().unwrap());
+            metadata.insert("x-mq-date-time", DATE_TIME.parse().unwrap());
         }
         if let Some(timeout) = self.timeout {
             request.set_timeout(timeout);

@@ -1,6 +1,8 @@
 //! A name server, two brokers and a proxy in front of them, each on a port of its own.
 
 use crate::client::{Clients, Peer, code};
+use crate::guarded::{KEYS, ROOT, signed};
+use roxmq_access::Credentials;
 use roxmq_broker::config::{BrokerConfig, CurrentConfig};
 use roxmq_broker::registration::RemoteNameServers;
 use roxmq_broker::{Broker, BrokerOptions, BrokerService};
@@ -47,14 +49,21 @@ pub struct TestBroker {
     port: u16,
     namesrv: String,
     tls: TlsMode,
+    /// Besides those that every broker here has.
+    keys: Vec<(&'static str, &'static str)>,
     running: Option<(Arc<Broker>, Server)>,
 }
 
 impl TestBroker {
-    async fn new(name: &'static str, namesrv: &str, tls: TlsMode) -> TestBroker {
+    async fn new(
+        name: &'static str,
+        namesrv: &str,
+        tls: TlsMode,
+        keys: Vec<(&'static str, &'static str)>,
+    ) -> TestBroker {
         let dir = TempDir::new().unwrap();
-        let mut broker =
-            TestBroker { name, dir, port: free_port(), namesrv: namesrv.to_owned(), tls, running: None };
+        let (port, namesrv) = (free_port(), namesrv.to_owned());
+        let mut broker = TestBroker { name, dir, port, namesrv, tls, keys, running: None };
         broker.start().await;
         broker
     }
@@ -72,6 +81,7 @@ impl TestBroker {
             ("transactionCheckInterval", "200"),
             ("transactionTimeOut", "200"),
         ];
+        let pairs = pairs.into_iter().chain(self.keys.iter().copied());
         let (config, _) = BrokerConfig::from_pairs(pairs).unwrap();
         let config = Arc::new(CurrentConfig::new(config));
         let (broker, _) = Broker::open(BrokerOptions {
@@ -126,6 +136,7 @@ pub struct Cluster {
     /// Calls the brokers directly.
     pub operator: Client,
     namesrv: TestNamesrv,
+    is_guarded: bool,
 }
 
 pub struct TestNamesrv {
@@ -170,12 +181,29 @@ pub struct TestProxy {
 
 impl TestProxy {
     pub async fn start(namesrv_addr: &str, tls: Option<ClientTls>) -> TestProxy {
+        TestProxy::start_with(namesrv_addr, tls, ProxyConfig::default()).await
+    }
+
+    /// That asks who calls, and brokers as this user.
+    pub async fn start_guarded(namesrv_addr: &str, user: &str, password: &str) -> TestProxy {
+        let credentials = Credentials { access_key: user.to_owned(), secret_key: password.to_owned() };
+        let config = ProxyConfig {
+            authenticate: true,
+            authorize: true,
+            inner_credentials: Some(credentials),
+            user_refresh_s: 1,
+            ..ProxyConfig::default()
+        };
+        TestProxy::start_with(namesrv_addr, None, config).await
+    }
+
+    async fn start_with(namesrv_addr: &str, tls: Option<ClientTls>, config: ProxyConfig) -> TestProxy {
         let config = ProxyConfig {
             namesrv_addr: namesrv_addr.to_owned(),
             // Tests don't wait for routes.
             route_refresh_s: 1,
             facts_kept_ms: 10,
-            ..ProxyConfig::default()
+            ..config
         };
         let invoker = Arc::new(NetworkInvoker::new(&config, tls).unwrap());
         invoker.look().await;
@@ -218,13 +246,24 @@ impl Cluster {
         Cluster::start_with(TlsMode::Enforcing, Some(ClientTls::default())).await
     }
 
+    /// With access control at the brokers and at the proxy.
+    pub async fn start_guarded() -> Cluster {
+        let inner = r#"{"accessKey":"proxy","secretKey":"proxy-secret"}"#;
+        let keys = [KEYS, &[("innerClientAuthenticationCredentials", inner)]].concat();
+        let namesrv = TestNamesrv::new().await;
+        let a = TestBroker::new("broker-a", &namesrv.address(), TlsMode::Permissive, keys.clone()).await;
+        let b = TestBroker::new("broker-b", &namesrv.address(), TlsMode::Permissive, keys).await;
+        let proxy = TestProxy::start_guarded(&namesrv.address(), "proxy", "proxy-secret").await;
+        Cluster { a, b, proxy, operator: Client::new(), namesrv, is_guarded: true }
+    }
+
     async fn start_with(mode: TlsMode, tls: Option<ClientTls>) -> Cluster {
         let namesrv = TestNamesrv::new().await;
-        let a = TestBroker::new("broker-a", &namesrv.address(), mode).await;
-        let b = TestBroker::new("broker-b", &namesrv.address(), mode).await;
+        let a = TestBroker::new("broker-a", &namesrv.address(), mode, vec![]).await;
+        let b = TestBroker::new("broker-b", &namesrv.address(), mode, vec![]).await;
         let proxy = TestProxy::start(&namesrv.address(), tls.clone()).await;
         let operator = Client::with_options(ClientOptions { tls, ..ClientOptions::default() }).unwrap();
-        Cluster { a, b, proxy, operator, namesrv }
+        Cluster { a, b, proxy, operator, namesrv, is_guarded: false }
     }
 
     pub async fn stop(mut self) {
@@ -254,26 +293,33 @@ impl Cluster {
 
     /// A topic of two queues on each broker, known to the proxy.
     pub async fn topic(&self, name: &str, message_type: &str) {
+        let request = Command::request(request::UPDATE_AND_CREATE_TOPIC)
+            .with("topic", name)
+            .with("defaultTopic", "TBW102")
+            .with("readQueueNums", 2)
+            .with("writeQueueNums", 2)
+            .with("perm", 6)
+            .with("topicFilterType", "SINGLE_TAG")
+            .with("topicSysFlag", 0)
+            .with("order", false)
+            .with("attributes", format!("+message.type={message_type}"));
+        self.operate(request).await;
+        self.queues(name, 4).await;
+    }
+
+    /// Has each broker do something, as an operator would.
+    pub async fn operate(&self, request: Command) {
+        let request = if self.is_guarded { signed(ROOT, request) } else { request };
         for broker in [&self.a, &self.b] {
-            let request = Command::request(request::UPDATE_AND_CREATE_TOPIC)
-                .with("topic", name)
-                .with("defaultTopic", "TBW102")
-                .with("readQueueNums", 2)
-                .with("writeQueueNums", 2)
-                .with("perm", 6)
-                .with("topicFilterType", "SINGLE_TAG")
-                .with("topicSysFlag", 0)
-                .with("order", false)
-                .with("attributes", format!("+message.type={message_type}"));
-            let answer = self.operator.call(&broker.address(), request, PATIENCE).await.unwrap();
+            let answer = self.operator.call(&broker.address(), request.clone(), PATIENCE).await.unwrap();
             assert_eq!(answer.code, 0, "{answer:?}");
         }
-        self.queues(name, 4).await;
     }
 
     /// Waits until the proxy knows a topic with so many queues.
     pub async fn queues(&self, topic: &str, count: usize) {
-        let client = self.proxy.client("of-the-test").await;
+        let mut client = self.proxy.client("of-the-test").await;
+        client.credentials = self.is_guarded.then_some(ROOT);
         until(&format!("{topic} has {count} queues"), || {
             let mut client = client.clone();
             async move {

@@ -4,6 +4,7 @@
 //! Codes are those of the Java server, in its cluster mode where its modes differ, but for accidents of it: where a
 //! row says `unlike the Java server`, that one fails inside, or gives a code that makes clients try again for ever.
 
+mod access;
 mod brokers;
 mod clients;
 mod lite;

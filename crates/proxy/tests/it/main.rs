@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod access;
 mod client;
 mod cluster;
+mod cluster_access;
 mod cluster_given_up;
 mod cluster_questions;
 mod connections;
@@ -11,6 +13,7 @@ mod errors;
 mod failed_messages;
 mod failures;
 mod given_up;
+mod guarded;
 mod leaks;
 mod lite;
 mod lives;

@@ -1,6 +1,7 @@
 //! A broker with gRPC in front of it, on a free port with a store of its own.
 
 use crate::client::{Clients, Peer};
+use crate::guarded::{ROOT, signed};
 use crate::script::Script;
 use roxmq_broker::config::{BrokerConfig, CurrentConfig};
 use roxmq_broker::registration::{BoxFuture, NameServers};
@@ -9,7 +10,7 @@ use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_proxy::invoker::LocalInvoker;
-use roxmq_proxy::{Grpc, Proxy, ProxyConfig};
+use roxmq_proxy::{AccessControl, Grpc, Proxy, ProxyConfig};
 use roxmq_remoting::{CallError, Client, Server, ServerOptions};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
@@ -43,6 +44,7 @@ pub struct Node {
     proxy: Arc<Proxy>,
     upkeep: JoinHandle<()>,
     server: Server,
+    is_guarded: bool,
     /// What the broker does otherwise than it would.
     pub script: Arc<Script>,
 }
@@ -82,7 +84,9 @@ impl Node {
         let script = Arc::<Script>::default();
         let service = Arc::new(script.around(BrokerService::new(Arc::clone(&broker))));
         let invoker = LocalInvoker::new(Arc::clone(&service), BROKER, 0);
-        let proxy = Proxy::new(Arc::new(invoker), proxy, None);
+        let access = AccessControl::of_broker(broker.access_rules(), broker.directory());
+        let is_guarded = access.is_some();
+        let proxy = Proxy::new(Arc::new(invoker), proxy, access);
         let upkeep = tokio::spawn(Arc::clone(&proxy).run());
         let options = ServerOptions {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
@@ -90,7 +94,7 @@ impl Node {
             ..ServerOptions::default()
         };
         let server = Server::start(options, service).await.unwrap();
-        Node { dir, broker, proxy, upkeep, server, script }
+        Node { dir, broker, proxy, upkeep, server, is_guarded, script }
     }
 
     pub async fn stop(self) -> TempDir {
@@ -118,8 +122,14 @@ impl Node {
         Clients::connect(self.address()).await.client(id)
     }
 
-    /// Asks over the remoting protocol.
+    /// Asks over the remoting protocol, as a super user where that matters.
     pub async fn ask(&self, request: Command) -> Command {
+        let request = if self.is_guarded { signed(ROOT, request) } else { request };
+        self.ask_unsigned(request).await
+    }
+
+    /// Asks as nobody.
+    pub async fn ask_unsigned(&self, request: Command) -> Command {
         Client::new().call(&self.address().to_string(), request, PATIENCE).await.unwrap()
     }
 

@@ -30,6 +30,13 @@ impl ClusterGateway {
             tracing::warn!("the name servers take long to answer");
         }
         let access = AccessControl::of_cluster(&config, &invoker);
+        if let (None, Some(inner)) = (&access, config.own_credentials()) {
+            tracing::warn!(
+                user = inner.access_key,
+                "innerClientAuthenticationCredentials is set and authenticationEnabled is not: whoever reaches this proxy does \
+                 what its user may"
+            );
+        }
         let relay = Arc::new(Relay::new(Arc::clone(&invoker), &config, access.clone()));
         let proxy = Proxy::new(Arc::clone(&invoker) as _, config, access);
         options.http2 = Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await?));

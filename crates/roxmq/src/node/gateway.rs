@@ -1,9 +1,9 @@
 //! gRPC in front of the broker of this process.
 
-use super::BrokerNode;
-use anyhow::Context;
+use anyhow::{Context, bail};
+use roxmq_broker::Broker;
 use roxmq_proxy::invoker::LocalInvoker;
-use roxmq_proxy::{Grpc, Proxy, ProxyConfig};
+use roxmq_proxy::{AccessControl, Grpc, Proxy, ProxyConfig};
 use roxmq_remoting::{ServerOptions, Service};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +18,21 @@ impl Gateway {
     /// Makes the server of these options serve gRPC. `service` is what its other connections are served by.
     pub async fn start<S: Service>(
         config: ProxyConfig,
-        node: &BrokerIdentity,
+        broker: &Broker,
         service: &Arc<S>,
         options: &mut ServerOptions,
     ) -> anyhow::Result<Gateway> {
-        let invoker = LocalInvoker::new(Arc::clone(service), &node.name, node.id);
-        let proxy = Proxy::new(Arc::new(invoker), config, None);
+        let of_broker = broker.config();
+        let id = i32::try_from(of_broker.broker_id).unwrap_or_default();
+        let invoker = LocalInvoker::new(Arc::clone(service), &of_broker.broker_name, id);
+        let access = AccessControl::of_broker(broker.access_rules(), broker.directory());
+        if access.is_none() && (config.authenticate || config.authorize) {
+            bail!(
+                "authenticationEnabled or authorizationEnabled is true in the proxy's configuration, and not in the \
+                 broker's: in front of a broker of the same process the broker's keys count, for every protocol"
+            );
+        }
+        let proxy = Proxy::new(Arc::new(invoker), config, access);
         options.http2 = Some(Arc::new(Grpc::new(Arc::clone(&proxy)).await?));
         let upkeep = tokio::spawn(Arc::clone(&proxy).run());
         Ok(Gateway { proxy, upkeep })
@@ -34,19 +43,6 @@ impl Gateway {
         self.upkeep.abort();
         self.proxy.release_all().await;
         self.proxy.shutdown();
-    }
-}
-
-/// Which broker stands behind it.
-pub struct BrokerIdentity {
-    name: String,
-    id: i32,
-}
-
-impl BrokerIdentity {
-    pub fn of(node: &BrokerNode) -> Self {
-        let id = i32::try_from(node.config.broker_id).unwrap_or_default();
-        BrokerIdentity { name: node.config.broker_name.clone(), id }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Name server and broker in one process, on the same ports.
 
-use super::{BrokerIdentity, BrokerNode, Combined, DialledAddress, Gateway, serve_broker, service, stop};
+use super::{BrokerNode, Combined, DialledAddress, Gateway, serve_broker, service, stop};
 use roxmq_broker::{Broker, StartReport};
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
 use roxmq_proxy::ProxyConfig;
@@ -32,10 +32,10 @@ impl Whole {
         namesrv_config.remote_admin_enable = node.config.remote_admin_enable;
         let addresses = Arc::new(DialledAddress { own: node.advertised });
         let namesrv = Namesrv::with_addresses(namesrv_config, addresses)?;
-        let (bind, identity) = (node.bind, BrokerIdentity::of(&node));
+        let bind = node.bind;
         let (broker, report) = node.open()?;
         let combined = Arc::new(Combined { namesrv: Arc::clone(&namesrv), broker: service(&broker) });
-        let gateway = Gateway::start(proxy, &identity, &combined, &mut options).await?;
+        let gateway = Gateway::start(proxy, &broker, &combined, &mut options).await?;
         let server = serve_broker(options, bind, ports, combined, &broker).await?;
         let maintenance = tokio::spawn(Arc::clone(&namesrv).run_maintenance());
         Ok(Whole { server, namesrv, maintenance, broker, gateway, report })

@@ -14,8 +14,7 @@ struct Identity {
 
 impl Signer {
     pub fn of(config: &ProxyConfig) -> Self {
-        let credentials = config.inner_credentials.as_ref().filter(|_| config.sign_requests.unwrap_or(true));
-        Signer(credentials.map(|credentials| Identity {
+        Signer(config.own_credentials().map(|credentials| Identity {
             user: credentials.access_key.clone(),
             key: SigningKey::new(&credentials.secret_key),
         }))

@@ -6,7 +6,7 @@ use crate::node::Node;
 use roxmq_proxy::ProxyConfig;
 use roxmq_proxy::schema::*;
 
-fn every_call() -> Vec<(&'static str, Call)> {
+pub fn every_call() -> Vec<(&'static str, Call)> {
     vec![
         ("QueryRoute", route("T").into()),
         ("QueryAssignment", assignment("T", "G").into()),
