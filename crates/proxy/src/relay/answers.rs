@@ -32,7 +32,7 @@ pub fn refusal(refusal: Refusal) -> Command {
 pub fn unnamed(code: i32) -> Command {
     let text = format!(
         "request code {code} doesn't name its broker in the field bname, as clients from version 5 on do, \
-         and the proxy has several to choose from"
+         and the proxy doesn't know of just one that it can be for"
     );
     Command::response(response::VERSION_NOT_SUPPORTED).remark(text)
 }

@@ -159,16 +159,19 @@ impl Session {
         match destination {
             Destination::Named => match destination::named(request) {
                 Some(broker) => Some(broker),
-                None => self.only_broker(destination::topic(request)?).await,
+                None => self.only_broker(destination::topic(request)).await,
             },
             Destination::NamedInBody => destination::named_in_body(request),
             _ => None,
         }
     }
 
-    /// The one broker that a topic has.
-    async fn only_broker(&self, topic: &str) -> Option<String> {
-        let brokers = self.invoker.brokers_of_topics(&[topic.to_owned()]).await.ok()?;
+    /// The one broker that there is, or that the topic has.
+    async fn only_broker(&self, topic: Option<&str>) -> Option<String> {
+        let mut brokers = self.invoker.all_brokers();
+        if brokers.len() != 1 {
+            brokers = self.invoker.brokers_of_topics(&[topic?.to_owned()]).await.ok()?;
+        }
         match brokers.as_slice() {
             [broker] => Some(broker.to_string()),
             _ => None,

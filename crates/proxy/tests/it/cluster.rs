@@ -55,7 +55,7 @@ pub struct TestBroker {
 }
 
 impl TestBroker {
-    async fn new(
+    pub async fn new(
         name: &'static str,
         namesrv: &str,
         tls: TlsMode,
@@ -107,6 +107,14 @@ impl TestBroker {
         let (broker, server) = self.running.take().unwrap();
         server.shutdown(Duration::ZERO).await;
         broker.shutdown().await;
+    }
+
+    pub async fn stop(&mut self) {
+        if let Some((broker, server)) = self.running.take() {
+            broker.leave().await;
+            server.shutdown(Duration::from_secs(5)).await;
+            broker.shutdown().await;
+        }
     }
 
     pub fn address(&self) -> String {
@@ -268,13 +276,8 @@ impl Cluster {
 
     pub async fn stop(mut self) {
         self.proxy.stop().await;
-        for broker in [&mut self.a, &mut self.b] {
-            if let Some((broker, server)) = broker.running.take() {
-                broker.leave().await;
-                server.shutdown(Duration::from_secs(5)).await;
-                broker.shutdown().await;
-            }
-        }
+        self.a.stop().await;
+        self.b.stop().await;
         self.namesrv.stop().await;
     }
 

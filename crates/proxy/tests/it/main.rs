@@ -22,6 +22,7 @@ mod questions;
 mod receives;
 mod receiving;
 mod relay;
+mod relay_alone;
 mod remoting;
 mod renewals;
 mod resets;
