@@ -6,18 +6,17 @@
 
 pub mod address;
 pub mod config;
-pub mod route;
 
 mod files;
 mod kv;
 mod maintenance;
 mod namesrv;
 mod requests;
+mod route;
 mod service;
 
 pub use address::{AddressRule, Asker, RegisteredAddress};
 pub use config::NamesrvConfig;
 pub use namesrv::{Namesrv, StartError};
 pub use requests::{FULL_REGISTRATION, handles};
-pub use route::{RegisterError, Registered, Registration, RouteTable, TopicQueues};
 pub use service::Session;

@@ -4,7 +4,7 @@
 use crate::address::{AddressRule, RegisteredAddress};
 use crate::config::{ConfigStore, NamesrvConfig};
 use crate::kv::KvConfig;
-use crate::route::{MinIdNotice, RegisterError, Registered, Registration, RouteTable, Via};
+use crate::route::{MinIdNotice, RegisterError, Registered, Registration, RouteTable};
 use parking_lot::{Mutex, RwLock};
 use roxmq_remoting::Connection;
 use std::collections::HashMap;
@@ -73,28 +73,23 @@ impl Namesrv {
         self.config.current()
     }
 
-    /// Registers a broker of this process. It stays until [`unregister_local`](Self::unregister_local): it needs no
-    /// heartbeats, and registers again only when its topics change.
-    pub fn register_local(&self, registration: Registration) -> Result<Registered, RegisterError> {
-        self.register(registration, Via::Local)
-    }
-
-    pub fn unregister_local(&self, broker_name: &str, broker_addr: &str) {
-        self.unregister(broker_name, broker_addr);
-    }
-
     /// Ends `run_maintenance`.
     pub fn shutdown(&self) {
         // Stored until it is waited for, so that a stop before the start isn't lost.
         self.maintenance.stop.notify_one();
     }
 
-    pub(crate) fn register(&self, registration: Registration, via: Via) -> Result<Registered, RegisterError> {
+    /// `connection` is the one that the registration came over.
+    pub(crate) fn register(
+        &self,
+        registration: Registration,
+        connection: u64,
+    ) -> Result<Registered, RegisterError> {
         let policy = self.config().route_policy();
         let (broker_name, broker_addr) = (registration.broker_name.clone(), registration.broker_addr.clone());
         let mut table = self.table.write();
         let was_known = table.has_broker(&broker_name, &broker_addr);
-        let mut registered = table.register(registration, via, self.now(), policy)?;
+        let mut registered = table.register(registration, connection, self.now(), policy)?;
         drop(table);
         if !was_known {
             info!(broker_name, broker_addr, "broker registered");

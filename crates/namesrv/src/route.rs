@@ -14,7 +14,7 @@ mod unregister;
 pub use lists::UnitList;
 pub use lookup::keep_zone;
 pub use register::{RegisterError, Registered, Registration};
-pub use table::{RouteTable, TopicQueues, Via};
+pub use table::{RouteTable, TopicQueues};
 pub use unregister::MinIdNotice;
 
 /// The configuration that decides about routes.

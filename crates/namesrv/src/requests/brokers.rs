@@ -3,7 +3,7 @@
 use super::{Answer, Ask, RequestError, success};
 use crate::kv::ORDER_TOPIC_CONFIG;
 use crate::namesrv::Namesrv;
-use crate::route::{Registration, TopicQueues, Via};
+use crate::route::{Registration, TopicQueues};
 use crate::service::Session;
 use roxmq_protocol::body::data_version::DataVersion;
 use roxmq_protocol::body::register_broker::RegisterBrokerBody;
@@ -26,7 +26,7 @@ pub fn register(server: &Namesrv, session: &mut Session, ask: &Ask<'_, '_>) -> A
     let body = RegisterBrokerBody::decode(ask.frame.body, compressed, version)?;
     let registration = registration(header, body, ask.fields().bool(FULL_REGISTRATION).unwrap_or(false));
     let (broker_name, broker_addr) = (registration.broker_name.clone(), registration.broker_addr.clone());
-    let registered = server.register(registration, Via::Connection(ask.connection.id()))?;
+    let registered = server.register(registration, ask.connection.id())?;
     session.remember(broker_name, broker_addr);
     server.keep_connection(ask.connection);
 

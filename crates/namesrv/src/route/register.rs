@@ -1,7 +1,7 @@
 //! Registration of a broker (103).
 
 use super::RoutePolicy;
-use super::table::{BrokerSet, MASTER_ID, Member, RouteTable, TopicEntry, TopicQueues, Via};
+use super::table::{BrokerSet, MASTER_ID, Member, RouteTable, TopicEntry, TopicQueues};
 use super::unregister::MinIdNotice;
 use roxmq_protocol::body::data_version::DataVersion;
 use roxmq_protocol::body::static_topic::TopicQueueMappingInfo;
@@ -59,7 +59,7 @@ impl RouteTable {
     pub fn register(
         &mut self,
         registration: Registration,
-        via: Via,
+        connection: u64,
         now: Instant,
         policy: RoutePolicy,
     ) -> Result<Registered, RegisterError> {
@@ -73,7 +73,7 @@ impl RouteTable {
         let min_before = self.brokers.get(&registration.broker_name).and_then(BrokerSet::min_id);
         let min_lowered = min_before.is_some_and(|min| registration.broker_id < min);
         self.drop_other_ids(&registration);
-        self.take_in(&registration, via, now);
+        self.take_in(&registration, connection, now);
         if self.speaks_for_its_set(&registration) {
             self.apply_topics(&registration, policy);
         }
@@ -119,7 +119,7 @@ impl RouteTable {
     }
 
     /// Puts the broker into its cluster and set.
-    fn take_in(&mut self, registration: &Registration, via: Via, now: Instant) {
+    fn take_in(&mut self, registration: &Registration, connection: u64, now: Instant) {
         let name = &registration.broker_name;
         self.clusters.entry(registration.cluster.clone()).or_default().insert(name.clone());
         let set = self.brokers.entry(name.clone()).or_default();
@@ -137,7 +137,7 @@ impl RouteTable {
             ha_server_addr: registration.ha_server_addr.clone(),
             data_version: registration.data_version,
             filter_servers: registration.filter_servers.clone().or(known_filters).unwrap_or_default(),
-            via,
+            connection,
             last_seen: now,
             timeout: registration.heartbeat_timeout_ms.map_or(HEARTBEAT_TIMEOUT, Duration::from_millis),
         };

@@ -57,18 +57,10 @@ pub(super) struct Member {
     pub ha_server_addr: String,
     pub data_version: DataVersion,
     pub filter_servers: Vec<String>,
-    pub via: Via,
+    /// Over which it registered last: it is gone when that closes.
+    pub connection: u64,
     pub last_seen: Instant,
     pub timeout: Duration,
-}
-
-/// How a broker is connected, which decides when it is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Via {
-    /// Over this connection: gone when it closes or when the broker is silent for too long.
-    Connection(u64),
-    /// In this process: gone when it says so.
-    Local,
 }
 
 impl BrokerSet {

@@ -1,7 +1,7 @@
 //! How brokers leave: by request (104), with their connection, or by silence.
 
 use super::RoutePolicy;
-use super::table::{RouteTable, Via};
+use super::table::RouteTable;
 use std::time::Instant;
 
 /// The smallest id of a broker set changed, and these members are to be told (905).
@@ -51,7 +51,7 @@ impl RouteTable {
         policy: RoutePolicy,
     ) -> Option<Option<MinIdNotice>> {
         let member = self.brokers.get(broker_name)?.member_at(addr)?;
-        (member.via == Via::Connection(connection)).then(|| self.unregister(broker_name, addr, policy))
+        (member.connection == connection).then(|| self.unregister(broker_name, addr, policy))
     }
 
     /// Removes every broker that has been silent for longer than it said it would be.
@@ -59,13 +59,12 @@ impl RouteTable {
         let mut expired = Vec::new();
         for (name, set) in &self.brokers {
             for member in set.members.values() {
-                let Via::Connection(connection) = member.via else { continue };
                 if now.saturating_duration_since(member.last_seen) > member.timeout {
                     expired.push(Expired {
                         broker_name: name.clone(),
                         addr: member.addr.clone(),
                         timeout_ms: member.timeout.as_millis(),
-                        connection,
+                        connection: member.connection,
                     });
                 }
             }

@@ -1,7 +1,6 @@
 //! Codes 103, 104, 322 and 904.
 
 use crate::support::{SOON, TestNamesrv, body, broker, registration};
-use roxmq_namesrv::{Registration, TopicQueues};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::json::ToJson;
@@ -136,32 +135,6 @@ async fn data_versions_are_compared() {
     assert_eq!(ns.refusal(ask("{")).await.0, 1);
     assert_eq!(ns.call(broker(request::BROKER_HEARTBEAT, "a", 0)).await.code, 0);
     assert_eq!(ns.call(broker(request::BROKER_HEARTBEAT, "unknown", 0)).await.code, 0);
-}
-
-#[tokio::test]
-async fn a_broker_of_the_same_process_needs_no_socket() {
-    let ns = TestNamesrv::start(&[("scanNotActiveBrokerInterval", "10")]).await;
-    let queues = TopicQueues { read_queue_nums: 1, write_queue_nums: 1, perm: 6, topic_sys_flag: 0 };
-    let local = Registration {
-        cluster: "c".to_owned(),
-        broker_name: "local".to_owned(),
-        broker_addr: "local:0".to_owned(),
-        heartbeat_timeout_ms: Some(1),
-        topics: [("T".to_owned(), queues)].into(),
-        full: true,
-        ..Registration::default()
-    };
-    ns.namesrv.register_local(local.clone()).unwrap();
-    // Its connection is closed when its time is over, perhaps before the answer.
-    let remote = registration("remote", 0, &["T", "U"]).with("heartbeatTimeoutMillis", 50);
-    drop(Client::new().call(&ns.addr, remote, SOON).await);
-    ns.wait_for_route("U", false).await;
-    assert_eq!(ns.topics().await, r#"{"topicList":["T"]}"#);
-    ns.namesrv.register_local(Registration { topics: Default::default(), ..local }).unwrap();
-    assert_eq!(ns.topics().await, r#"{"topicList":[]}"#);
-    ns.namesrv.unregister_local("local", "local:0");
-    let info = ns.text(Command::request(request::GET_BROKER_CLUSTER_INFO)).await;
-    assert_eq!(info, r#"{"brokerAddrTable":{},"clusterAddrTable":{}}"#);
 }
 
 #[tokio::test]
