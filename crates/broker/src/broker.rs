@@ -289,6 +289,7 @@ impl Broker {
     pub fn clock_was_set(&self) {
         self.schedule.look_now();
         self.timers.look_now();
+        self.pops.look_now();
     }
 
     /// Whom it checks.

@@ -43,6 +43,11 @@ impl Pops {
         handover::leave(broker);
     }
 
+    /// The clock was set: what sleeps until some time may have to wake.
+    pub(crate) fn look_now(&self) {
+        self.timer.look_now();
+    }
+
     /// Returns when nothing is brought back any more.
     pub(crate) fn stop(&self) {
         self.timer.stop();
@@ -67,12 +72,5 @@ impl Pops {
         self.table.changed();
         let at = state.next_time(broker.clock.now());
         self.timer.look_at(queue, &mut state, at);
-    }
-}
-
-impl Broker {
-    /// Looks at the clock now: it was set, and what sleeps until some time may have to wake.
-    pub fn look_at_the_clock(&self) {
-        self.pops.timer.look_at_the_clock();
     }
 }

@@ -64,8 +64,7 @@ impl Timer {
         self.changed.notify_one();
     }
 
-    /// The clock may have been set.
-    pub(super) fn look_at_the_clock(&self) {
+    pub(super) fn look_now(&self) {
         // Under the lock, so that it can't come between the thread's look and its sleep.
         let _list = self.list.lock();
         self.changed.notify_one();

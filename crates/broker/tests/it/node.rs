@@ -243,11 +243,6 @@ impl Node {
         assert_code(&self.call(Command::request(request::DELETE_EXPIRED_COMMITLOG)).await, 0, &[]);
     }
 
-    /// After the test has moved the clock.
-    pub fn look_at_the_clock(&self) {
-        self.broker.look_at_the_clock();
-    }
-
     pub fn hold_count(&self) -> usize {
         self.broker.held_pulls()
     }

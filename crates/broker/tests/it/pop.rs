@@ -33,7 +33,7 @@ pub async fn send_all(node: &Node, texts: &[&str]) {
 
 pub fn pass(node: &Node, clock: &TestClock, by_ms: u64) {
     clock.advance(Duration::from_millis(by_ms));
-    node.look_at_the_clock();
+    node.clock_was_set();
 }
 
 #[tokio::test]

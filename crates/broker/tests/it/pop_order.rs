@@ -84,7 +84,7 @@ async fn a_changed_invisible_time_holds_the_queue_back_for_as_long() {
     let next = waiting.start(long_pop("g", "T", 600_000).with("order", "true"));
     node.pops_wait(1).await;
     clock.advance(Duration::from_secs(5));
-    node.look_at_the_clock();
+    node.clock_was_set();
     assert_eq!(texts(&next.await), ["a", "b", "c"]);
     node.stop().await;
 }
