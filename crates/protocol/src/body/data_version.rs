@@ -17,12 +17,6 @@ impl DataVersion {
     pub fn next(self, now_ms: i64) -> Self {
         DataVersion { counter: self.counter.wrapping_add(1), timestamp: now_ms, ..self }
     }
-
-    /// The order of versions: by epoch, then by changes, then by time.
-    pub fn is_newer_than(&self, other: &DataVersion) -> bool {
-        let key = |version: &DataVersion| (version.state_version, version.counter, version.timestamp);
-        key(self) > key(other)
-    }
 }
 
 #[cfg(test)]
@@ -36,12 +30,5 @@ mod tests {
         let text = r#"{"counter":4,"stateVersion":0,"timestamp":17}"#;
         assert_eq!(version.to_json_text(), text);
         assert_eq!(DataVersion::from_json_bytes(text.as_bytes()), Ok(version));
-    }
-
-    #[test]
-    fn an_epoch_outweighs_changes() {
-        let old = DataVersion { counter: 9, state_version: 1, timestamp: 9 };
-        let new = DataVersion { counter: 1, state_version: 2, timestamp: 1 };
-        assert!(new.is_newer_than(&old) && !old.is_newer_than(&new) && !new.is_newer_than(&new));
     }
 }

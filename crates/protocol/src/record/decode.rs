@@ -1,8 +1,6 @@
 //! Records in: a view of the bytes they lie in.
 
-use super::{
-    HOST_V4_BYTES, Layout, MAGIC_V1, MAGIC_V2, RECORD_FIXED_BYTES, RecordHead, body_crc, host_bytes, offset,
-};
+use super::{HOST_V4_BYTES, Layout, MAGIC_V1, RECORD_FIXED_BYTES, RecordHead, body_crc, host_bytes, offset};
 use crate::properties::Properties;
 use crate::sys_flag::{BORN_HOST_V6, STORE_HOST_V6};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -100,11 +98,6 @@ impl<'a> Record<'a> {
             topic: std::str::from_utf8(topic).map_err(|_| RecordError::TopicNotUtf8)?,
             properties: Properties::new(properties),
         })
-    }
-
-    /// Whether the topic's length has one byte or two.
-    pub fn is_v2(&self) -> bool {
-        self.magic == MAGIC_V2
     }
 
     pub fn total_size(&self) -> usize {

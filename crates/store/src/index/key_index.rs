@@ -172,12 +172,6 @@ impl KeyIndex {
         [Some(&*self.dir), self.dir.parent()].into_iter().flatten().try_for_each(|dir| self.fs.sync_dir(dir))
     }
 
-    /// When the newest record of the last full file was stored, for the checkpoint; 0 if no file is full.
-    pub fn full_until(&self) -> Millis {
-        let files = self.files.read();
-        files.iter().rev().find(|file| file.room() == 0).map_or(Millis(0), |file| file.header().end_time)
-    }
-
     /// The places of the newest `max` records with this hash that were stored from `begin` to `end`, to the second;
     /// each place once, ascending.
     pub fn query(&self, hash: u32, begin: Millis, end: Millis, max: usize) -> io::Result<KeyQuery> {
