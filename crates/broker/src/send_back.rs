@@ -6,7 +6,7 @@ use crate::Broker;
 use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::retry::{self, Fate};
-use crate::send::{self, IndexKeys};
+use crate::send;
 use crate::topics::Topic;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
@@ -16,7 +16,7 @@ use roxmq_protocol::record::Record;
 use roxmq_protocol::request::send_back::SendBack;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names, sys_flag};
-use roxmq_store::{AppendBatch, Millis, NewMessage, PhyOffset, QueueId, STATE_TOPIC};
+use roxmq_store::{AppendBatch, IndexKeys, Millis, NewMessage, PhyOffset, QueueId, STATE_TOPIC};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -26,7 +26,7 @@ pub struct NewMessage<'a> {
     /// The queue entry's tags code; [`tags_code`](roxmq_protocol::java_hash::tags_code) of the TAGS property for
     /// ordinary messages.
     pub tags_code: i64,
-    /// Keys for the index, each hashed with its topic: see [`index_hashes`](crate::dispatch::index_hashes).
+    /// Keys for the index, each hashed with its topic: see [`IndexKeys`](crate::IndexKeys).
     pub key_hashes: &'a [u32],
 }
 

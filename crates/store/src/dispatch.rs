@@ -3,35 +3,21 @@
 use crate::append::{AppendError, NewMessage};
 use crate::batch::AppendBatch;
 use crate::core::Core;
+use crate::index_keys::IndexKeys;
 use crate::position::{PhyOffset, QueueId};
 use crate::queue::QueueEntry;
 use crate::store::STATE_TOPIC;
-use roxmq_protocol::java_hash::{index_hash, tags_code};
-use roxmq_protocol::properties::{self, Properties, name};
+use roxmq_protocol::java_hash::tags_code;
+use roxmq_protocol::names;
+use roxmq_protocol::properties::{self, name};
 use roxmq_protocol::record::Record;
 use roxmq_protocol::sys_flag::{self, TRANSACTION_ROLLBACK};
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Where messages wait for the delay of their level.
-const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
 /// What the Java server takes for a level that isn't in its table.
 const UNKNOWN_LEVEL_DELAY_MS: i64 = 1_000;
 /// TAGS of the state record that says a topic was deleted; its body is the topic's name.
 const TOPIC_DELETED: &str = "topic-deleted";
-
-/// Appends the hashes under which the index files a message: of its unique key, of each of its keys and, as the
-/// Java server does since 5.5.0, of its tags.
-pub fn index_hashes(topic: &str, properties: Properties<'_>, out: &mut Vec<u32>) {
-    if let Some(key) = properties.get(name::UNIQ_KEY) {
-        out.push(index_hash(topic, key));
-    }
-    let keys = properties.get(name::KEYS).unwrap_or("");
-    let keys = keys.split(name::KEY_SEPARATOR).filter(|key| !key.is_empty());
-    out.extend(keys.map(|key| index_hash(topic, key)));
-    if let Some(tags) = properties.get(name::TAGS) {
-        out.push(index_hash(topic, &format!("T#{tags}")));
-    }
-}
 
 /// The entry of the record's queue, if it is in one.
 pub(crate) fn queue_entry(record: &Record<'_>, delay_levels_ms: &[i64]) -> Option<QueueEntry> {
@@ -45,12 +31,12 @@ pub(crate) fn queue_entry(record: &Record<'_>, delay_levels_ms: &[i64]) -> Optio
 /// The hashes of its keys. What was rolled back isn't searched for.
 pub(crate) fn record_hashes(record: &Record<'_>, out: &mut Vec<u32>) {
     if sys_flag::transaction(record.sys_flag) != TRANSACTION_ROLLBACK {
-        index_hashes(record.topic, record.properties, out);
+        out.extend(IndexKeys::of(record.properties).hashes(record.topic));
     }
 }
 
 fn tags_code_of(record: &Record<'_>, delay_levels_ms: &[i64]) -> i64 {
-    if record.topic == SCHEDULE_TOPIC
+    if record.topic == names::SCHEDULE_TOPIC
         && let Some(level) = record.properties.get(name::DELAY_TIME_LEVEL).and_then(|text| text.parse().ok())
         && level > 0
     {
@@ -98,19 +84,6 @@ impl<'a> Tombstone<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_are_hashed_with_their_topic() {
-        let check = |properties: &str, expected: &[&str]| {
-            let mut hashes = Vec::new();
-            index_hashes("T", Properties::new(properties.as_bytes()), &mut hashes);
-            let expected: Vec<_> = expected.iter().map(|key| index_hash("T", key)).collect();
-            assert_eq!(hashes, expected, "{properties:?}");
-        };
-        check("", &[]);
-        check("KEYS\u{1}a  b \u{2}UNIQ_KEY\u{1}u\u{2}", &["u", "a", "b"]);
-        check("TAGS\u{1}x\u{2}", &["T#x"]);
-    }
 
     #[test]
     fn levels_above_the_last_are_the_last() {

@@ -1,11 +1,10 @@
 //! A message that waited, for a level or for a time, put where it was meant to go.
 
-use crate::send::IndexKeys;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::record::{Record, RecordError, TooLong};
-use roxmq_store::{Millis, NewMessage, QueueId};
+use roxmq_store::{IndexKeys, Millis, NewMessage, QueueId};
 
 /// Why a message that waited is passed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,6 @@ use super::queue::PopQueue;
 use crate::Broker;
 use crate::groups::SubscriptionGroupConfig;
 use crate::retry;
-use crate::send::IndexKeys;
 use crate::send_back::properties_of_copy;
 use crate::state::StateError;
 use crate::topics::{Topic, TopicConfig};
@@ -14,7 +13,7 @@ use roxmq_protocol::receipt::PopOrigin;
 use roxmq_protocol::record::Record;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names};
-use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId};
+use roxmq_store::{AppendBatch, IndexKeys, Millis, NewMessage, QueueId};
 use std::sync::Arc;
 
 /// A retry topic of POP has one queue, but for `useSeparateRetryQueue`.

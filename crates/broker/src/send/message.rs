@@ -2,7 +2,6 @@
 
 use super::admit::Admitted;
 use super::burst::Settings;
-use super::index_keys::IndexKeys;
 use super::properties::MessageProperties;
 use super::rules;
 use super::unique_id::UniqueIds;
@@ -18,7 +17,7 @@ use roxmq_protocol::properties::name;
 use roxmq_protocol::request::send::SendHeader;
 use roxmq_protocol::{java_hash, names, sys_flag};
 use roxmq_store::multi_dispatch::{is_dispatched, is_light_queue};
-use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId};
+use roxmq_store::{AppendBatch, IndexKeys, Millis, NewMessage, QueueId};
 use std::net::SocketAddr;
 
 /// What the messages of a send have in common, and where they go.

@@ -1,12 +1,12 @@
 //! What a message's properties tell the broker, and what the broker tells with them.
 
-use super::index_keys::IndexKeys;
 use super::rules;
 use crate::refusal::Refusal;
 use crate::timers::Asked;
 use roxmq_protocol::java_hash;
 use roxmq_protocol::properties::{self, PROPERTIES_BYTES_MAX, Properties, name};
 use roxmq_protocol::text::Text;
+use roxmq_store::IndexKeys;
 use std::ops::Range;
 
 /// No property string that fits a record is longer, even with each of its characters escaped.

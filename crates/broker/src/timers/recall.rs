@@ -7,7 +7,6 @@
 use super::QUEUE;
 use crate::Broker;
 use crate::refusal::Refusal;
-use crate::send::IndexKeys;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::properties::{self, Properties, name};
@@ -17,7 +16,7 @@ use roxmq_protocol::request::recall::RecallMessage;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names};
 use roxmq_store::timer::slot_before;
-use roxmq_store::{AppendBatch, Millis, NewMessage};
+use roxmq_store::{AppendBatch, IndexKeys, Millis, NewMessage};
 
 const BODY: &[u8] = b"0";
 const TAG: &str = "_RECALL_TAG_";

@@ -4,13 +4,12 @@ use super::half::HalfMessage;
 use super::pending::Waiting;
 use crate::Broker;
 use crate::lmq;
-use crate::send::IndexKeys;
 use crate::timers::{self, Asked, Timing};
 use crate::topics::Topic;
 use roxmq_protocol::properties::{self, PROPERTIES_BYTES_MAX, Properties, name};
 use roxmq_protocol::record::Record;
 use roxmq_protocol::{java_hash, names, sys_flag};
-use roxmq_store::{AppendBatch, Millis, NewMessage, QueueId, TooLong};
+use roxmq_store::{AppendBatch, IndexKeys, Millis, NewMessage, QueueId, TooLong};
 
 /// Puts the real message into the batch.
 ///

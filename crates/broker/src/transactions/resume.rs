@@ -8,7 +8,7 @@ use super::half::AskAfter;
 use super::{HALF_QUEUE, NewHalf, commit, pending::Waiting};
 use crate::Broker;
 use crate::refusal::Refusal;
-use crate::send::{self, IndexKeys};
+use crate::send;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::java_hash::IndexHasher;
@@ -16,7 +16,7 @@ use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::names;
 use roxmq_protocol::properties::name;
 use roxmq_protocol::record::Record;
-use roxmq_store::{AppendBatch, Millis, PhyOffset};
+use roxmq_store::{AppendBatch, IndexKeys, Millis, PhyOffset};
 
 /// Index entries that are looked at to see whether a message was brought back before.
 const PLACES_MAX: usize = 64;
