@@ -8,6 +8,10 @@ use std::borrow::Cow;
 /// with its header, so that more would cost every request.
 const INLINE_FIELDS: usize = 16;
 
+/// What [`parse`] expects.
+pub(crate) const INT: &str = "a 32-bit number";
+pub(crate) const LONG: &str = "a 64-bit number";
+
 /// The fields in the order they came. Of fields with one name the last counts.
 #[derive(Clone, Debug, Default)]
 pub struct ExtFields<'a> {
@@ -49,7 +53,7 @@ impl<'a> ExtFields<'a> {
     }
 
     pub fn i32(&self, name: &'static str) -> Result<Option<i32>, FieldError> {
-        self.get(name).map(|text| parse(name, text, "a 32-bit number")).transpose()
+        self.get(name).map(|text| parse(name, text, INT)).transpose()
     }
 
     pub fn need_i32(&self, name: &'static str) -> Result<i32, FieldError> {
@@ -57,7 +61,7 @@ impl<'a> ExtFields<'a> {
     }
 
     pub fn i64(&self, name: &'static str) -> Result<Option<i64>, FieldError> {
-        self.get(name).map(|text| parse(name, text, "a 64-bit number")).transpose()
+        self.get(name).map(|text| parse(name, text, LONG)).transpose()
     }
 
     pub fn need_i64(&self, name: &'static str) -> Result<i64, FieldError> {

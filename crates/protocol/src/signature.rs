@@ -6,6 +6,7 @@
 
 use crate::command::Command;
 use crate::header::Header;
+use crate::request::query::UNIQUE_KEY_QUERY;
 use crate::text::Text;
 use crate::version::V4_9_3;
 use base64::Engine;
@@ -19,8 +20,6 @@ use std::fmt;
 pub const ACCESS_KEY: &str = "AccessKey";
 /// The field with the signature, the one that isn't signed.
 pub const SIGNATURE: &str = "Signature";
-/// The field that marks a query as one by unique key. Clients up to 4.9.3 add it after they have signed.
-const UNIQUE_KEY_QUERY: &str = "_UNIQUE_KEY_QUERY";
 
 const SIGNATURE_BYTES: usize = 20;
 /// Fields that are put in order without an allocation; a send has fewer.
@@ -46,6 +45,7 @@ impl SigningKey {
 
     /// The signature that a request as it came should have.
     pub fn sign_request(&self, header: &Header<'_>, body: &[u8]) -> Signature {
+        // Clients up to 4.9.3 mark a query as one by unique key after they have signed.
         let left_out =
             |name: Text<'_>| name.is(SIGNATURE) || header.version <= V4_9_3 && name.is(UNIQUE_KEY_QUERY);
         let mut fields: SmallVec<[(Text<'_>, Text<'_>); INLINE_FIELDS]> =

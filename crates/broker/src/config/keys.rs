@@ -2,6 +2,7 @@
 
 use super::SetError;
 use super::value::{BrokerRole, ConfigValue, Secret};
+use crate::delay::DEFAULT_LEVELS;
 use roxmq_protocol::body::assignment::MessageRequestMode;
 use roxmq_store::FlushMode;
 use std::collections::BTreeMap;
@@ -127,8 +128,7 @@ keys! {
     transaction_check_interval_ms / "transactionCheckInterval": u64 = 30_000, AtOnce;
     /// How often, before the broker gives the half message up.
     transaction_check_max / "transactionCheckMax": u32 = 15, AtOnce;
-    message_delay_level / "messageDelayLevel": String =
-        "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h".to_owned(), AtStart;
+    message_delay_level / "messageDelayLevel": String = DEFAULT_LEVELS.to_owned(), AtStart;
 
     long_polling_enable / "longPollingEnable": bool = true, AtOnce;
     short_polling_time_ms / "shortPollingTimeMills": u64 = 1000, AtOnce;

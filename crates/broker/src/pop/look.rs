@@ -4,7 +4,7 @@ use super::PopRequest;
 use super::take::{TakeError, Taking};
 use crate::Broker;
 use crate::config::BrokerConfig;
-use crate::topics::Topic;
+use crate::topics::{Topic, attributes};
 use roxmq_protocol::names;
 use roxmq_protocol::receipt::ORDER_REVIVE_QUEUE;
 use roxmq_store::files::ReadMode;
@@ -65,13 +65,14 @@ pub(super) fn look(
     let Some(topic) = broker.topics.get(request.wait.topic_name()) else {
         return Ok(Popped::Nothing);
     };
+    let has_priorities = attributes::has_priorities(&topic.attributes);
     let chance = Chance::of(turn);
-    let by_priority = !request.order && has_priorities(&topic) && chance.is_below(priority_factor(request));
+    let by_priority = !request.order && has_priorities && chance.is_below(priority_factor(request));
     let order = match by_priority {
         true => QueueOrder::Priority { highest_first: config.priority_order_asc },
         false => QueueOrder::From(chance),
     };
-    let retry_chance = match has_priorities(&topic) {
+    let retry_chance = match has_priorities {
         true => config.pop_from_retry_probability_for_priority,
         false => config.pop_from_retry_probability,
     };
@@ -92,11 +93,6 @@ pub(super) fn look(
 
 /// So many fit into the byte that a record has for it.
 const REVIVE_QUEUES_MAX: i32 = 255;
-
-/// Whether the messages of the topic are in queues by their priorities.
-fn has_priorities(topic: &Topic) -> bool {
-    topic.attributes.get("message.type").is_some_and(|kind| kind == "PRIORITY")
-}
 
 /// How many of a hundred pops of the group read the queues in the order of priorities; the others see to it that the
 /// lower ones get on, too.

@@ -14,6 +14,11 @@ pub(crate) fn is_lite(attributes: &Attributes) -> bool {
     attributes.get(MESSAGE_TYPE).is_some_and(|kind| kind == "LITE")
 }
 
+/// Whether the messages of the topic are in queues by their priorities.
+pub(crate) fn has_priorities(attributes: &Attributes) -> bool {
+    attributes.get(MESSAGE_TYPE).is_some_and(|kind| kind == "PRIORITY")
+}
+
 pub(crate) const QUEUE_TYPE: &str = "queue.type";
 
 /// Whether the topic has batches for messages: a sender then knows a batch by one id. What is in it is stored as messages

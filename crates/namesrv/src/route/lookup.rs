@@ -7,14 +7,12 @@ use roxmq_protocol::body::route::{BrokerData, QueueData, TopicRouteData};
 use roxmq_protocol::names;
 use std::collections::BTreeMap;
 
-/// Topics whose messages are for the members of one set and not for an acting master.
-const SYNC_MEMBER_TOPIC_PREFIX: &str = "rmq_sys_SYNC_BROKER_MEMBER_";
-
 impl RouteTable {
     /// The brokers that have the topic, with its queues there; nothing if none has it.
     pub fn route(&self, topic: &str, policy: RoutePolicy) -> Option<TopicRouteData> {
         let mut route = TopicRouteData::default();
-        let shows_acting = policy.acting_master && !topic.starts_with(SYNC_MEMBER_TOPIC_PREFIX);
+        // What the members of a set tell one another is not for an acting master.
+        let shows_acting = policy.acting_master && !topic.starts_with(names::SYNC_BROKER_MEMBER_PREFIX);
         for (broker_name, entry) in self.entries(topic)? {
             let Some(set) = self.brokers.get(broker_name) else { continue };
             let queues = QueueData {

@@ -1,11 +1,8 @@
 //! POP: codes 200050, 200051 and 200053.
 
 use super::{ExtFields, FieldError};
-use crate::ext::{is_true, parse};
+use crate::ext::{INT, LONG, is_true, parse};
 use std::borrow::Cow;
-
-const INT: &str = "a 32-bit number";
-const LONG: &str = "a 64-bit number";
 
 /// Any queue of the topic.
 pub const ANY_QUEUE: i32 = -1;

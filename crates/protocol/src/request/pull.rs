@@ -1,11 +1,8 @@
 //! Pulls: codes 11 and 361.
 
 use super::{ExtFields, FieldError};
-use crate::ext::parse;
+use crate::ext::{INT, LONG, parse};
 use std::borrow::Cow;
-
-const INT: &str = "a 32-bit number";
-const LONG: &str = "a 64-bit number";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PullHeader<'a> {

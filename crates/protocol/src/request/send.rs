@@ -2,14 +2,12 @@
 
 use super::{ExtFields, FieldError};
 use crate::code::request::{SEND_MESSAGE, SEND_REPLY_MESSAGE};
-use crate::ext::{is_true, parse};
+use crate::ext::{INT, LONG, is_true, parse};
 use crate::text::Text;
 use std::borrow::Cow;
 
 /// What Java's producers send for `defaultTopicQueueNums`, and what counts if a client doesn't.
 const DEFAULT_TOPIC_QUEUE_NUMS: i32 = 4;
-const INT: &str = "a 32-bit number";
-const LONG: &str = "a 64-bit number";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendHeader<'a> {
