@@ -1,6 +1,6 @@
 //! The name server: which brokers are alive, which topics they serve, and where clients reach them.
 //!
-//! [`RouteTable`] is the pure core: registrations, time and questions in, routes and notices out. [`Namesrv`] drives
+//! `RouteTable` is the pure core: registrations, time and questions in, routes and notices out. [`Namesrv`] drives
 //! it for connections. Nothing but the KV configuration and configuration changes is kept on disk: brokers tell the
 //! rest again every 30 seconds.
 

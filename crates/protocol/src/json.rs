@@ -2,7 +2,7 @@
 //!
 //! It differs from the standard where it matters to peers: integer keys of maps stand without quotes, maps keyed by
 //! a message queue have whole objects for keys, and readers take much that isn't JSON. Here reading is as lenient
-//! ([`parse`]), and the type of a map's key decides how it is written ([`Writer`]). Keys come out sorted, nulls are
+//! ([`parse()`]), and the type of a map's key decides how it is written ([`Writer`]). Keys come out sorted, nulls are
 //! left out.
 
 mod fields;

@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 pub struct Record<'a> {
     /// All of its bytes.
     pub raw: &'a [u8],
-    /// [`MAGIC_V1`] or [`MAGIC_V2`].
+    /// [`MAGIC_V1`] or [`MAGIC_V2`](super::MAGIC_V2).
     pub magic: i32,
     pub body_crc: i32,
     pub queue_id: i32,
