@@ -274,7 +274,7 @@ impl Network {
     }
 
     fn retry(&self, broker: &str) -> Option<Instant> {
-        self.reach.retry(&*self.members.address(broker)?, Instant::now())
+        self.reach.retry(&self.members.address(broker)?, Instant::now())
     }
 
     fn readiness(&self) -> Result<(), String> {
