@@ -53,6 +53,17 @@ fn what_is_not_there_yet_is_not_ignored() {
 }
 
 #[test]
+fn tools_see_no_passwords() {
+    let text = "tls.server.keyPassword=open sesame\ninitAuthenticationUser={\"username\":\"u\",\"password\":\"sesame\"}";
+    let (config, _) = read(text).expect("a good configuration");
+    let listing = config.listing();
+    assert_eq!(listing["tls.server.keyPassword"], "******");
+    assert_eq!(listing["initAuthenticationUser"], "******");
+    assert_eq!(listing["innerClientAuthenticationCredentials"], "");
+    assert!(!format!("{config:?}").contains("\"sesame"), "{config:?}");
+}
+
+#[test]
 fn access_control_is_not_half_on() {
     let refused = |text: &str, words: &[&str]| {
         let ConfigErrors(errors) = read(text).expect_err(text);

@@ -53,6 +53,9 @@ impl ConfigValue for String {
     }
 }
 
+/// What is shown instead of a secret.
+pub(super) const HIDDEN: &str = "******";
+
 /// A text with a password in it, which no log and no tool gets to see.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
@@ -72,7 +75,7 @@ impl ConfigValue for Secret {
 
     /// Only whether there is one.
     fn show(&self) -> String {
-        if self.0.is_empty() { String::new() } else { "******".to_owned() }
+        if self.0.is_empty() { String::new() } else { HIDDEN.to_owned() }
     }
 }
 
