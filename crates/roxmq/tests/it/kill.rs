@@ -13,12 +13,13 @@ mod timers;
 mod transactions;
 
 use crate::client::{Peer, create_topic};
-use crate::process::PATIENCE;
+use crate::process::{PATIENCE, now_ms};
 use crate::server::{Server, check_store};
 use ledger::Ledger;
 use load::{Acknowledged, Producer};
 use state::State;
-use std::sync::mpsc::channel;
+use std::io;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -108,5 +109,29 @@ fn load_until_killed(
         server.kill();
         state.killed();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Kills the server a moment after each producer's first answer. Gives the time.
+fn kill_under_load<P: Send>(
+    server: Server,
+    producers: &mut [P],
+    moment: Duration,
+    run: impl Fn(&mut P, u16, Sender<()>) -> io::Result<()> + Sync,
+) -> i64 {
+    let (port, run) = (server.ports.broker, &run);
+    std::thread::scope(|scope| {
+        let (first_answers, answered) = channel();
+        let count = producers.len();
+        for producer in producers {
+            let first_answer = first_answers.clone();
+            // The connection breaks in the end: that is what this is about.
+            scope.spawn(move || drop(run(producer, port, first_answer)));
+        }
+        (0..count).for_each(|_| answered.recv_timeout(PATIENCE).unwrap());
+        std::thread::sleep(moment);
+        let killed = now_ms();
+        server.kill();
+        killed
     })
 }

@@ -2,6 +2,7 @@
 //! follows it. What was taken back never comes.
 
 use super::delivered::delivered;
+use super::kill_under_load;
 use crate::client::{Peer, create_topic, properties, send};
 use crate::process::{PATIENCE, now_ms};
 use crate::server::{Server, check_store};
@@ -9,7 +10,7 @@ use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
 use std::collections::HashMap;
 use std::io;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -55,7 +56,7 @@ fn kill_again_and_again(settings: &[&str], wait_ms_max: i64) {
     assert_eq!(server.connect().call(create_topic(TOPIC)).code, 0);
     for _ in 0..ROUNDS {
         let moment = Duration::from_millis(rng.u64(5..500));
-        let killed = load_until_killed(server, &mut producers, moment);
+        let killed = kill_under_load(server, &mut producers, moment, Producer::run);
         server = Server::start(store.path(), &settings);
         outages.push(Outage { killed, ready: now_ms() });
     }
@@ -81,24 +82,6 @@ fn assert_none_waits(peer: &mut Peer) {
         }
         assert!(before.elapsed() < PATIENCE, "some still wait: {text}");
     }
-}
-
-/// Gives the time of the kill.
-fn load_until_killed(server: Server, producers: &mut [Producer], moment: Duration) -> i64 {
-    let port = server.ports.broker;
-    std::thread::scope(|scope| {
-        let (first_answers, answered) = channel();
-        for producer in producers.iter_mut() {
-            let first_answer = first_answers.clone();
-            // The connection breaks in the end: that is what this is about.
-            scope.spawn(move || drop(producer.run(port, first_answer)));
-        }
-        (0..PRODUCERS).for_each(|_| answered.recv_timeout(PATIENCE).unwrap());
-        std::thread::sleep(moment);
-        let killed = now_ms();
-        server.kill();
-        killed
-    })
 }
 
 /// When there was no server.

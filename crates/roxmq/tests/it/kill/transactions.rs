@@ -9,8 +9,8 @@
 //!   would write the record of a commit that has none; a Java server that takes the store over would ask again.
 
 use super::delivered::{delivered, each_record};
+use super::kill_under_load;
 use crate::client::{Peer, create_topic, number, properties, send};
-use crate::process::PATIENCE;
 use crate::server::{Server, check_store};
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -19,7 +19,7 @@ use roxmq_protocol::names::TRANS_OP_HALF_TOPIC;
 use roxmq_protocol::sys_flag::{TRANSACTION_COMMIT, TRANSACTION_ROLLBACK};
 use std::collections::HashMap;
 use std::io;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -58,7 +58,7 @@ fn kill_again_and_again(flush: &str) {
     assert_eq!(peer.call(create_topic(TOPIC)).code, 0);
     for _ in 0..ROUNDS {
         let moment = Duration::from_micros(rng.u64(5_000..80_000));
-        load_until_killed(server, &mut producers, moment);
+        kill_under_load(server, &mut producers, moment, Producer::run);
         server = Server::start(store.path(), &settings);
         peer = server.connect();
         verify(&producers, &mut peer);
@@ -73,21 +73,6 @@ fn kill_again_and_again(flush: &str) {
     assert!(server.terminate().status.success());
     let checked = check_store(store.path(), &[]);
     assert!(checked.status.success(), "{checked:#?}");
-}
-
-fn load_until_killed(server: Server, producers: &mut [Producer], moment: Duration) {
-    let port = server.ports.broker;
-    std::thread::scope(|scope| {
-        let (first_answers, answered) = channel();
-        for producer in producers.iter_mut() {
-            let first_answer = first_answers.clone();
-            // The connection breaks in the end: that is what this is about.
-            scope.spawn(move || drop(producer.run(port, first_answer)));
-        }
-        (0..PRODUCERS).for_each(|_| answered.recv_timeout(PATIENCE).unwrap());
-        std::thread::sleep(moment);
-        server.kill();
-    });
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
