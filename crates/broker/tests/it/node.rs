@@ -2,7 +2,7 @@
 
 use crate::requests::{Message, assert_code, messages, pull};
 use roxmq_broker::config::{BrokerConfig, CurrentConfig};
-use roxmq_broker::registration::{BoxFuture, NameServers};
+use roxmq_broker::registration::NoNameServers;
 use roxmq_broker::{Broker, BrokerOptions, BrokerService};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
@@ -10,7 +10,7 @@ use roxmq_protocol::frame;
 use roxmq_protocol::header::{Encoding, Header};
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::record::Records;
-use roxmq_remoting::{CallError, Client, Connection, Server, ServerOptions};
+use roxmq_remoting::{Client, Connection, Server, ServerOptions};
 use roxmq_store::clock::{Clock, SystemClock};
 use roxmq_store::files::OsFiles;
 use std::fs::DirEntry;
@@ -25,18 +25,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// What any answer is waited for. Longer than any test takes, so that a hang fails and a slow machine doesn't.
 const PATIENCE: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(5);
-
-struct NoNameServers;
-
-impl NameServers for NoNameServers {
-    fn list(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn call<'a>(&'a self, _: &'a str, _: Command, _: Duration) -> BoxFuture<'a, Result<Command, CallError>> {
-        Box::pin(async { Err(CallError::Closed) })
-    }
-}
 
 pub struct Node {
     settings: Vec<(String, String)>,

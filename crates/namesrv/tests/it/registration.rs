@@ -40,11 +40,7 @@ async fn every_form_of_registration_brings_its_topics() {
 async fn slaves_are_told_their_master_and_brokers_the_order_of_topics() {
     let ns = TestNamesrv::start(&[]).await;
     ns.call(registration("a", 0, &["T", "U"])).await;
-    let put = Command::request(request::PUT_KV_CONFIG)
-        .with("namespace", "ORDER_TOPIC_CONFIG")
-        .with("key", "T")
-        .with("value", "a:4");
-    ns.call(put).await;
+    ns.order("T", "a:4").await;
     let answer = ns.call(registration("a", 1, &["T", "U"])).await;
     assert_eq!(answer.field("masterAddr"), Some("a:0"));
     assert_eq!(answer.field("haServerAddr"), Some("a:0-ha"));

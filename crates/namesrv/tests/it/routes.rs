@@ -70,11 +70,7 @@ async fn no_route_is_given_while_brokers_still_register() {
 async fn the_order_configuration_is_part_of_the_route_if_that_is_on() {
     let ns = TestNamesrv::start(&[]).await;
     ns.call(registration("a", 0, &["T", "U"])).await;
-    let put = Command::request(request::PUT_KV_CONFIG)
-        .with("namespace", "ORDER_TOPIC_CONFIG")
-        .with("key", "T")
-        .with("value", "a:4");
-    ns.call(put).await;
+    ns.order("T", "a:4").await;
     let order = r#""orderTopicConf":"a:4""#;
     assert!(!ns.text(route("T", 0)).await.contains(order));
     ns.call(Command::request(request::UPDATE_NAMESRV_CONFIG).body("orderMessageEnable=true")).await;

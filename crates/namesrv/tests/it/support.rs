@@ -75,6 +75,15 @@ impl TestNamesrv {
         String::from_utf8(answer.body.to_vec()).unwrap()
     }
 
+    /// Says how many queues the brokers have of an ordered topic.
+    pub async fn order(&self, topic: &str, queues: &str) {
+        let put = Command::request(request::PUT_KV_CONFIG)
+            .with("namespace", "ORDER_TOPIC_CONFIG")
+            .with("key", topic)
+            .with("value", queues);
+        assert_eq!(self.call(put).await.code, 0);
+    }
+
     pub async fn topics(&self) -> String {
         self.text(Command::request(request::GET_ALL_TOPIC_LIST_FROM_NAMESERVER)).await
     }

@@ -80,11 +80,7 @@ async fn write_permission_is_taken_and_given_back() {
 async fn a_deleted_topic_leaves_nothing_behind() {
     let ns = TestNamesrv::start(&[]).await;
     ns.call(registration("a", 0, &["T", "U"])).await;
-    let put = Command::request(request::PUT_KV_CONFIG)
-        .with("namespace", "ORDER_TOPIC_CONFIG")
-        .with("key", "T")
-        .with("value", "a:4");
-    ns.call(put).await;
+    ns.order("T", "a:4").await;
     let delete = |topic: &str| Command::request(request::DELETE_TOPIC_IN_NAMESRV).with("topic", topic);
     assert_eq!(ns.call(delete("T").with("clusterName", "other")).await.code, 0);
     assert_eq!(ns.route("T").await.code, 0);

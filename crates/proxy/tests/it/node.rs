@@ -4,14 +4,14 @@ use crate::client::{Clients, Peer};
 use crate::guarded::{ROOT, signed};
 use crate::script::Script;
 use roxmq_broker::config::{BrokerConfig, CurrentConfig};
-use roxmq_broker::registration::{BoxFuture, NameServers};
+use roxmq_broker::registration::NoNameServers;
 use roxmq_broker::{Broker, BrokerOptions, BrokerService};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_proxy::invoker::LocalInvoker;
 use roxmq_proxy::{AccessControl, Grpc, Proxy, ProxyConfig};
-use roxmq_remoting::{CallError, Client, Server, ServerOptions};
+use roxmq_remoting::{Client, Server, ServerOptions};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::SocketAddr;
@@ -25,18 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often is looked at what is waited for.
 const LOOK_PERIOD: Duration = Duration::from_millis(5);
 const GRACE: Duration = Duration::from_secs(5);
-
-struct NoNameServers;
-
-impl NameServers for NoNameServers {
-    fn list(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn call<'a>(&'a self, _: &'a str, _: Command, _: Duration) -> BoxFuture<'a, Result<Command, CallError>> {
-        Box::pin(async { Err(CallError::Closed) })
-    }
-}
 
 pub struct Node {
     dir: TempDir,
