@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
 
@@ -131,5 +132,40 @@ fn a_body_that_cannot_be_read_is_an_error() {
     for body in ["", "[]", "{", "7"] {
         let request = Command::request(HEART_BEAT).body(body.to_owned());
         assert!(needs_of_request(&request.as_frame(Encoding::Json), CLUSTER).is_err(), "{body}");
+    }
+}
+
+/// Every field that some rule looks at.
+const FIELDS: [&str; 9] = [
+    "topic",
+    "b",
+    "consumerGroup",
+    "group",
+    "topicList",
+    "filterGroups",
+    "srcGroup",
+    "parentTopic",
+    "groupName",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever a request has in its fields and its body, it needs something or is refused; nothing panics.
+    #[test]
+    fn no_request_gets_around_its_line(
+        values in prop::array::uniform9("(%RETRY%|%DLQ%)?[a-zA-Z_+;, ]{0,9}"),
+        body in prop_oneof![any::<Vec<u8>>(), "[\\[{}\\]\",:a-z0-9]{0,40}".prop_map(String::into_bytes)],
+    ) {
+        for (code, name) in ALL {
+            let request = FIELDS.into_iter().zip(&values).fold(
+                Command::request(*code).body(body.clone()),
+                |request, (field, value)| request.with(field, value),
+            );
+            let needs = needs_of_request(&request.as_frame(Encoding::Json), CLUSTER);
+            let needs_nothing = needs.is_ok_and(|needs| needs.is_empty());
+            let may_need_nothing = matches!(rule(*code), Some(Rule::Named(_) | Rule::Body(_) | Rule::Reply(_)));
+            prop_assert!(may_need_nothing || !needs_nothing, "{name}");
+        }
     }
 }
