@@ -28,6 +28,8 @@ Keys for -c and --set are those of the Java proxy's rmq-proxy.json, among them:
   remotingAccessAddr                  the host that clients of the remoting protocol are told to connect to
                                       [where they connected to]
   maxMessageSize                      of a body, in bytes [4194304]
+  authenticationEnabled, authorizationEnabled, innerClientAuthenticationCredentials
+                                      access control: docs/access-control.md [off]
 For --set alone: bindAddress [0.0.0.0], tls.server.mode, tls.server.certPath, tls.server.keyPath; and
   tls.enable                          TLS to name servers and brokers [false]
   tls.client.trustCertPath            who signs their certificates [everybody is trusted]

@@ -1,6 +1,7 @@
 //! Requests that are no calls, calls that there are not, and calls whose bytes are wrong.
 
 use crate::client::{Clients, code, message};
+use crate::guarded::KEYS;
 use crate::node::Node;
 use bytes::Bytes;
 use flate2::Compression;
@@ -254,5 +255,24 @@ async fn calls_whose_time_is_over() {
     let called = tokio::time::timeout(Duration::from_secs(30), called).await.unwrap().unwrap();
     assert_eq!(read(called).await.grpc_code(), tonic::Code::DeadlineExceeded);
     drop(pieces);
+    node.stop().await;
+}
+
+/// With access control on, whichever way calls come in. Health is for everybody.
+#[tokio::test]
+async fn calls_of_nobody() {
+    let node = Node::start_with(KEYS, ProxyConfig::default()).await;
+    let clients = Clients::connect(node.address()).await;
+    let whole = framed(0, &sending(9));
+    let at_once = call(&clients, post(&clients, SEND), whole.clone()).await;
+    let (pieces, body) = slow();
+    for half in whole.chunks(whole.len() / 2 + 1) {
+        pieces.send(half.to_vec()).unwrap();
+    }
+    drop(pieces);
+    let in_pieces = read(clients.raw(post(&clients, SEND).body(body).unwrap()).await.unwrap()).await;
+    assert_eq!((code_of(&at_once), code_of(&in_pieces)), (Code::Unauthorized, Code::Unauthorized));
+    let health = call(&clients, post(&clients, "/grpc.health.v1.Health/Check"), framed(0, b"")).await;
+    assert_eq!(health.grpc_code(), tonic::Code::Ok);
     node.stop().await;
 }
