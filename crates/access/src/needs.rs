@@ -2,6 +2,7 @@
 
 use crate::entry::{Action, Actions};
 use crate::resource::{Resource, ResourceType};
+use roxmq_protocol::names;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -28,6 +29,16 @@ impl<'a> Need<'a> {
     /// To read a topic. Whoever consumes with a group may read its retry topic.
     pub fn subscribe(topic: impl Into<Cow<'a, str>>) -> Self {
         Need::of_topic(topic, &[Action::Sub])
+    }
+
+    /// What a group needs to read a topic. Its retry topic is its own; one of its for POP counts as the topic behind it,
+    /// because nothing else tells `%RETRY%G_T` from the retry topic of a group `G_T`.
+    pub fn consumed(topic: &str, group: &str, actions: &[Action]) -> Need<'static> {
+        let behind = Some(group)
+            .filter(|group| !group.is_empty())
+            .and_then(|group| names::topic_of_pop_retry(topic, group))
+            .filter(|behind| !names::is_retry_topic(behind));
+        Need::of_topic(behind.unwrap_or(topic).to_owned(), actions)
     }
 
     /// To consume with a group.

@@ -252,17 +252,7 @@ fn add_topic<'a>(
         return needs.push(Need::of_topic(topic, actions));
     }
     let group = ext.str(CONSUMER_GROUP).unwrap_or_default();
-    needs.push(need_of_retry_topic(&topic, &group, actions));
-}
-
-/// What a group needs of a retry topic. That of the group itself needs nothing but the group; one of its for POP counts
-/// as the topic behind it, because nothing else tells `%RETRY%G_T` from the retry topic of a group `G_T`.
-fn need_of_retry_topic(topic: &str, group: &str, actions: &[Action]) -> Need<'static> {
-    let behind = Some(group).filter(|group| !group.is_empty());
-    match behind.and_then(|group| names::topic_of_pop_retry(topic, group)) {
-        Some(behind) if !names::is_retry_topic(behind) => Need::of_topic(behind.to_owned(), actions),
-        _ => Need::of_topic(topic.to_owned(), actions),
-    }
+    needs.push(Need::consumed(&topic, &group, actions));
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         BATCH_ACK_MESSAGE => Ack,
         CHANGE_MESSAGE_INVISIBLETIME => Now(pop::change_invisible::handle),
         RECALL_MESSAGE => Disk(timers::recall),
-        CONSUMER_SEND_MSG_BACK => Disk(send_back::handle),
+        CONSUMER_SEND_MSG_BACK => Later(send_back::handle),
         END_TRANSACTION => End,
         RESUME_CHECK_HALF_MESSAGE => Disk(transactions::resume),
 

@@ -3,11 +3,13 @@
 //! The broker stores a copy for another attempt, after the delay of a level, or for the group's dead-letter topic.
 
 use crate::Broker;
+use crate::dispatch::Answer;
 use crate::groups::SubscriptionGroupConfig;
 use crate::refusal::Refusal;
 use crate::retry::{self, Fate};
 use crate::send;
 use crate::topics::Topic;
+use roxmq_access::{Action, Need};
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::message_id::OffsetMessageId;
@@ -16,11 +18,19 @@ use roxmq_protocol::record::Record;
 use roxmq_protocol::request::send_back::SendBack;
 use roxmq_protocol::sys_flag::perm;
 use roxmq_protocol::{java_hash, names, sys_flag};
+use roxmq_remoting::Connection;
 use roxmq_store::{AppendBatch, IndexKeys, Millis, NewMessage, PhyOffset, QueueId, STATE_TOPIC};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
+pub(crate) fn handle(broker: Arc<Broker>, connection: Arc<Connection>, request: Command) -> Answer {
+    Box::pin(async move {
+        let returning = Arc::clone(&broker);
+        broker.disk_work.run(move || send_back(&returning, &connection, &request)).await?
+    })
+}
+
+fn send_back(broker: &Broker, connection: &Connection, request: &Command) -> Result<Command, Refusal> {
     let ext = request.ext_fields();
     let header = SendBack::decode(&ext)?;
     let group =
@@ -44,6 +54,9 @@ pub(crate) fn handle(broker: &Broker, request: &Command) -> Result<Command, Refu
         // Whoever makes an offset up is not to be handed the broker's own records as dead letters.
         return Err(not_there());
     }
+    // Nor are others' messages: a group returns what it may read.
+    let read = Need::consumed(record.topic, &header.group, &[Action::Sub]);
+    broker.guard.lets_have(connection, request, read)?;
     let attempts_max =
         retry::attempts_max(group.retry_max_times, header.max_reconsume_times, request.version);
     let fate = retry::fate_of_sent_back(record.reconsume_times, attempts_max, header.delay_level);

@@ -1,8 +1,7 @@
 //! Needs that stand in a request's body. Whoever handles the request reads it again: these are asked seldom, or for many
 //! messages at once.
 
-use super::need_of_retry_topic;
-use crate::entry::Action::{self, Create, Sub, Update};
+use crate::entry::Action::{Create, Sub, Update};
 use crate::needs::{Need, Needs};
 use crate::resource::Resource;
 use roxmq_protocol::body::assignment::{MessageRequestModeSetting, QueryAssignment};
@@ -14,14 +13,13 @@ use roxmq_protocol::body::lite::LiteSubscriptions;
 use roxmq_protocol::body::lock_batch::LockBatchRequest;
 use roxmq_protocol::body::topic_config::TopicConfigList;
 use roxmq_protocol::json::{FromJson, JsonError};
-use roxmq_protocol::names;
 
 type Read = Result<(), JsonError>;
 
 pub(super) fn heartbeat(body: &[u8], needs: &mut Needs<'_>) -> Read {
     for consumer in HeartbeatData::from_json_bytes(body)?.consumer_data_set {
         for subscription in consumer.subscription_data_set {
-            add(needs, consumed(&subscription.topic, &consumer.group_name, &[Sub]));
+            add(needs, Need::consumed(&subscription.topic, &consumer.group_name, &[Sub]));
         }
         add(needs, Need::consume(consumer.group_name));
     }
@@ -32,7 +30,7 @@ pub(super) fn check_client(body: &[u8], needs: &mut Needs<'_>) -> Read {
     let request = CheckClientRequest::from_json_bytes(body)?;
     let group = request.group.unwrap_or_default();
     if let Some(subscription) = request.subscription_data {
-        add(needs, consumed(&subscription.topic, &group, &[Sub]));
+        add(needs, Need::consumed(&subscription.topic, &group, &[Sub]));
     }
     add(needs, Need::consume(group));
     Ok(())
@@ -42,7 +40,7 @@ pub(super) fn lock_batch(body: &[u8], needs: &mut Needs<'_>) -> Read {
     let request = LockBatchRequest::from_json_bytes(body)?;
     let group = request.consumer_group.unwrap_or_default();
     for queue in request.mq_set {
-        add(needs, consumed(&queue.topic, &group, &[Sub]));
+        add(needs, Need::consumed(&queue.topic, &group, &[Sub]));
     }
     add(needs, Need::consume(group));
     Ok(())
@@ -50,7 +48,7 @@ pub(super) fn lock_batch(body: &[u8], needs: &mut Needs<'_>) -> Read {
 
 pub(super) fn batch_ack(body: &[u8], needs: &mut Needs<'_>) -> Read {
     for ack in BatchAckBody::from_json_bytes(body)?.acks {
-        add(needs, consumed(&ack.topic, &ack.consumer_group, &[Sub]));
+        add(needs, Need::consumed(&ack.topic, &ack.consumer_group, &[Sub]));
         add(needs, Need::consume(ack.consumer_group));
     }
     Ok(())
@@ -58,7 +56,7 @@ pub(super) fn batch_ack(body: &[u8], needs: &mut Needs<'_>) -> Read {
 
 pub(super) fn lite_subscriptions(body: &[u8], needs: &mut Needs<'_>) -> Read {
     for subscription in LiteSubscriptions::from_json_bytes(body)?.subscriptions {
-        add(needs, consumed(&subscription.topic, &subscription.group, &[Sub]));
+        add(needs, Need::consumed(&subscription.topic, &subscription.group, &[Sub]));
         add(needs, Need::consume(subscription.group));
     }
     Ok(())
@@ -66,7 +64,7 @@ pub(super) fn lite_subscriptions(body: &[u8], needs: &mut Needs<'_>) -> Read {
 
 pub(super) fn query_assignment(body: &[u8], needs: &mut Needs<'_>) -> Read {
     let query = QueryAssignment::from_json_bytes(body)?;
-    add(needs, consumed(&query.topic, &query.consumer_group, &[Sub]));
+    add(needs, Need::consumed(&query.topic, &query.consumer_group, &[Sub]));
     add(needs, Need::consume(query.consumer_group));
     Ok(())
 }
@@ -96,13 +94,6 @@ pub(super) fn groups(body: &[u8], needs: &mut Needs<'_>) -> Read {
         add(needs, Need::new(Resource::group(config.group_name), &[Create]));
     }
     Ok(())
-}
-
-fn consumed(topic: &str, group: &str, actions: &[Action]) -> Need<'static> {
-    if names::is_retry_topic(topic) {
-        return need_of_retry_topic(topic, group, actions);
-    }
-    Need::of_topic(topic.to_owned(), actions)
 }
 
 /// Bodies repeat themselves: a thousand acknowledgements need what one needs. Only the last few are looked at, so that a

@@ -5,7 +5,11 @@
 use super::Accounts;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
-use roxmq_access::{Check, Directory, Proof, Rules, User, authenticate, judge, needs_of_request, shown};
+use roxmq_access::{
+    AuthenticationError, Check, Directory, Need, Proof, Rules, User, authenticate, judge, needs_of_request,
+    shown,
+};
+use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::signature::{ACCESS_KEY, SIGNATURE, Signature};
 use roxmq_remoting::{Connection, LogPace};
@@ -66,6 +70,24 @@ impl Guard {
         !self.leaves_open(code) && self.is_super(caller)
     }
 
+    /// Whether the caller of a request that the check let through may have something else, too, which only its handler
+    /// knows of.
+    pub(crate) fn lets_have(
+        &self,
+        connection: &Connection,
+        request: &Command,
+        need: Need<'_>,
+    ) -> Result<(), Refusal> {
+        if !self.checks(connection) || self.rules.of_code(request.code) != Check::UserAndRights {
+            return Ok(());
+        }
+        let name = request.field(ACCESS_KEY).unwrap_or_default();
+        // Deleted since the check.
+        let unknown = || denied(&AuthenticationError::UnknownUser(name.to_owned()));
+        let user = self.accounts.user(name).ok_or_else(unknown)?;
+        self.judge(connection, &user, &[need])
+    }
+
     fn is_super(&self, caller: Option<&str>) -> bool {
         caller.and_then(|name| self.accounts.user(name)).is_some_and(|user| user.is_super())
     }
@@ -93,8 +115,12 @@ impl Guard {
             return Ok(());
         }
         let needs = needs_of_request(frame, &self.cluster).map_err(|error| denied(&error))?;
+        self.judge(connection, &user, &needs)
+    }
+
+    fn judge(&self, connection: &Connection, user: &User, needs: &[Need<'_>]) -> Result<(), Refusal> {
         let policies = self.accounts.policies(&user.name);
-        judge(&user, policies.as_deref(), &needs, connection.remote().ip()).map_err(|denial| denied(&denial))
+        judge(user, policies.as_deref(), needs, connection.remote().ip()).map_err(|denial| denied(&denial))
     }
 
     /// The user that the request comes from, which is proven by its signature.

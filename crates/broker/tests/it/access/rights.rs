@@ -77,7 +77,10 @@ async fn whoever_may_only_subscribe_has_messages_retried_and_dead_lettered() {
     check(&node, commit, response::SUCCESS, &[]).await;
     let dead = messages(&node.call(admin(pull("tool", "%DLQ%g", 0, 0))).await);
     assert_eq!(dead[0].text(), "fails");
+    assert_code(&node.call(admin(send("theirs", "secret"))).await, response::SUCCESS, &[]);
+    let theirs = messages(&node.call(admin(pull("tool", "theirs", 0, 0))).await)[0].phy_offset;
     for (request, resource) in [
+        (send_back("g", theirs, 1), "Topic:theirs"),
         (send_back("h", message.phy_offset, 1), "Group:h"),
         (change(send("%RETRY%h", "x"), "a", "g"), "Group:h"),
         (pull("g", "%RETRY%h", 0, 0), "Group:h"),
