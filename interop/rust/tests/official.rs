@@ -7,13 +7,17 @@
 
 #[path = "../../../crates/proxy/tests/it/client.rs"]
 mod client;
+#[path = "../../../crates/proxy/tests/it/guarded.rs"]
+mod guarded;
 #[path = "../../../crates/proxy/tests/it/node.rs"]
 mod node;
 #[path = "../../../crates/proxy/tests/it/script.rs"]
 mod script;
 
+use guarded::{KEYS, allow, create_user};
 use node::Node;
 use rocketmq::conf::{ClientOption, ProducerOption, SimpleConsumerOption};
+use rocketmq::error::ClientError;
 use rocketmq::model::common::{FilterExpression, FilterType};
 use rocketmq::model::message::{MessageBuilder, MessageView};
 use rocketmq::model::transaction::{Transaction, TransactionResolution};
@@ -38,20 +42,32 @@ fn options(node: &Node) -> ClientOption {
 }
 
 async fn producer(node: &Node, topic: &str) -> Producer {
+    producer_with(options(node), topic).await.unwrap()
+}
+
+async fn producer_with(options: ClientOption, topic: &str) -> Result<Producer, ClientError> {
     let mut own = ProducerOption::default();
     own.set_topics(vec![topic]);
-    let mut producer = Producer::new(own, options(node)).unwrap();
-    producer.start().await.unwrap();
-    producer
+    let mut producer = Producer::new(own, options)?;
+    producer.start().await?;
+    Ok(producer)
 }
 
 async fn consumer(node: &Node, group: &str, topic: &str) -> SimpleConsumer {
+    consumer_with(options(node), group, topic).await.unwrap()
+}
+
+async fn consumer_with(
+    options: ClientOption,
+    group: &str,
+    topic: &str,
+) -> Result<SimpleConsumer, ClientError> {
     let mut own = SimpleConsumerOption::default();
     own.set_topics(vec![topic]);
     own.set_consumer_group(group);
-    let mut consumer = SimpleConsumer::new(own, options(node)).unwrap();
-    consumer.start().await.unwrap();
-    consumer
+    let mut consumer = SimpleConsumer::new(own, options)?;
+    consumer.start().await?;
+    Ok(consumer)
 }
 
 /// To the client nothing new is an error, too.
@@ -189,5 +205,38 @@ async fn commits_rolls_back_and_is_asked() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(receive(&consumer, "X", "*").await.is_empty());
+    node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signs_with_its_keys() {
+    let node = Node::start_with(KEYS, ProxyConfig::default()).await;
+    node.topic("T", "NORMAL").await;
+    node.operate(create_user(("shop", "secret"))).await;
+    node.operate(allow("shop", &[("Topic:T", "Pub,Sub"), ("Group:G", "Sub")])).await;
+    let signing = |secret_key: &str| {
+        let mut options = options(&node);
+        options.set_access_key("shop");
+        options.set_secret_key(secret_key);
+        options
+    };
+    let producer = producer_with(signing("secret"), "T").await.unwrap();
+    let consumer = consumer_with(signing("secret"), "G", "T").await.unwrap();
+    begin(&consumer, "T").await;
+    let message =
+        || MessageBuilder::builder().set_topic("T").set_tag("a").set_body(vec![b'x']).build().unwrap();
+    producer.send(message()).await.unwrap();
+    assert_eq!(bodies(&drain(&consumer, "T", 1).await), ["x"]);
+
+    for (options, text) in
+        [(signing("wrong"), "check signature failed."), (self::options(&node), "username cannot be null.")]
+    {
+        let refused = match producer_with(options, "T").await {
+            Ok(producer) => producer.send(message()).await.err(),
+            Err(refused) => Some(refused),
+        };
+        let refused = format!("{:?}", refused.unwrap());
+        assert!(refused.contains("UNAUTHORIZED") && refused.contains(text), "{refused}");
+    }
     node.stop().await;
 }
