@@ -3,7 +3,6 @@
 pub(crate) mod broker_config;
 pub(crate) mod broker_stats;
 pub(crate) mod cleaning;
-mod config_text;
 pub(crate) mod groups;
 pub(crate) mod ha_status;
 pub(crate) mod runtime;

@@ -4,7 +4,6 @@
 //! for a restart, or is never accepted.
 
 mod keys;
-mod properties;
 mod store;
 
 pub use store::{ChangeError, ConfigStore};

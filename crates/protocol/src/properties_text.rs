@@ -3,6 +3,10 @@
 //! A line is a key and a value with `=`, `:` or blanks between them. `#` or `!` at its start makes it a comment, a
 //! backslash at its end continues it, and backslashes escape, `\uXXXX` among them.
 
+mod edit;
+
+pub use edit::edit;
+
 /// Reads keys and values in order; of equal keys the last counts, which is left to the caller. A broken `\u` stands
 /// for itself: one bad line is no reason to lose a configuration.
 pub fn parse(text: &str) -> Vec<(String, String)> {

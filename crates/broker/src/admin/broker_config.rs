@@ -1,6 +1,6 @@
 //! The configuration shown and changed: 26 and 25.
 
-use super::{config_text, success};
+use super::success;
 use crate::Broker;
 use crate::config::{Update, UpdateError};
 use crate::refusal::Refusal;
@@ -48,7 +48,7 @@ fn keep(broker: &Broker, update: &Update, pairs: &[(String, String)]) -> Result<
     let text = String::from_utf8_lossy(&bytes);
     let trimmed: Vec<_> =
         pairs.iter().map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect();
-    file.write(config_text::with_values(&text, &trimmed).as_bytes()).map_err(unchanged)
+    file.write(properties_text::edit(&text, &trimmed).as_bytes()).map_err(unchanged)
 }
 
 fn remark(update: &Update) -> Option<String> {

@@ -1,8 +1,9 @@
 //! The configuration in use, and its file.
 
-use super::{ConfigErrors, NamesrvConfig, properties};
+use super::{ConfigErrors, NamesrvConfig};
 use crate::files;
 use parking_lot::{Mutex, RwLock};
+use roxmq_protocol::properties_text;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,5 +58,5 @@ impl ConfigStore {
 fn save(config: &NamesrvConfig, changes: &[(String, String)]) -> io::Result<()> {
     let path = &config.config_store_path;
     let before = String::from_utf8(files::read(path)?.unwrap_or_default()).map_err(io::Error::other)?;
-    files::replace(path, properties::edit(&before, changes).as_bytes())
+    files::replace(path, properties_text::edit(&before, changes).as_bytes())
 }

@@ -96,16 +96,3 @@ fn shown_values_read_back() {
     let (again, _) = NamesrvConfig::from_properties(Path::new("/"), &list).expect("what was shown is valid");
     assert_eq!(again, config);
 }
-
-#[test]
-fn editing_keeps_what_people_wrote() {
-    let check = |text: &str, changes: &[(&str, &str)], expected: &str| {
-        assert_eq!(properties::edit(text, &pairs(changes)), expected, "{text:?} {changes:?}");
-    };
-    check("", &[("a", "1")], "a=1\n");
-    check("# mine\na = 0\nb:2", &[("a", "1")], "# mine\na=1\nb:2\n");
-    check("a=0\n#a=5\na=7\n", &[("a", "1")], "a=1\n#a=5\n");
-    check("a=x\\\n  y\nb=2\n", &[("a", "1"), ("c", "3")], "a=1\nb=2\nc=3\n");
-    check("a=0\n", &[("a", "1"), ("a", "2")], "a=2\n");
-    check("", &[("a", "x\ny\\z")], "a=x\\ny\\\\z\n");
-}
