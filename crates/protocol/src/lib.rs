@@ -7,6 +7,7 @@ pub mod batch;
 pub mod body;
 pub mod code;
 pub mod command;
+pub mod compression;
 pub mod ext;
 pub mod frame;
 pub mod header;
@@ -29,7 +30,6 @@ pub mod subscription;
 pub mod sys_flag;
 pub mod text;
 pub mod version;
-pub mod zlib;
 
 #[cfg(test)]
 mod test_bytes;

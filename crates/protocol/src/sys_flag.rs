@@ -1,6 +1,6 @@
 //! The bits of the flags that the protocol itself reads: of messages, of pulls, of permissions, of topics.
 
-/// The body is compressed. How is the clients' business: brokers hand bodies on as they are.
+/// The body is compressed; [`COMPRESSION_MASK`] says how.
 pub const COMPRESSED: i32 = 0x1;
 /// The TAGS property holds several tags.
 pub const MULTI_TAGS: i32 = 0x2;
@@ -18,6 +18,10 @@ pub const STORE_HOST_V6: i32 = 0x20;
 pub const NEED_UNWRAP: i32 = 0x40;
 /// One record with many messages.
 pub const INNER_BATCH: i32 = 0x80;
+pub const COMPRESSION_MASK: i32 = 0x700;
+pub const COMPRESSION_LZ4: i32 = 0x100;
+pub const COMPRESSION_ZSTD: i32 = 0x200;
+pub const COMPRESSION_ZLIB: i32 = 0x300;
 
 /// The transaction bits of a message.
 pub const fn transaction(sys_flag: i32) -> i32 {

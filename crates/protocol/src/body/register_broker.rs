@@ -10,9 +10,9 @@ use super::data_version::DataVersion;
 use super::static_topic::TopicQueueMappingInfo;
 use super::topic_config::{TopicConfig, TopicTextError};
 use super::topic_table::TopicTableAndMapping;
+use crate::compression::{Compression, CompressionError, zlib};
 use crate::json::{FromJson, JsonError, ToJson};
 use crate::version;
-use crate::zlib::{self, InflateError};
 use std::io;
 
 /// The most bytes a compressed registration may inflate to.
@@ -34,7 +34,7 @@ pub enum RegisterBodyError {
     #[error(transparent)]
     Json(#[from] JsonError),
     #[error(transparent)]
-    Compression(#[from] InflateError),
+    Compression(#[from] CompressionError),
     #[error(transparent)]
     Topic(#[from] TopicTextError),
     #[error("the registration ends inside {part}: it needs {need} bytes and {left} are left")]
@@ -56,7 +56,7 @@ impl RegisterBrokerBody {
         if !compressed {
             return Ok(RegisterBrokerBody::from_json_bytes(body)?);
         }
-        let inflated = zlib::inflate(body, INFLATED_BYTES_MAX)?;
+        let inflated = Compression::Zlib.decompress(body, INFLATED_BYTES_MAX)?;
         Self::read_parts(&mut Parts { rest: &inflated }, broker_version >= version::V5_0_0)
     }
 
@@ -73,7 +73,7 @@ impl RegisterBrokerBody {
         for mapping in self.topic_table.topic_queue_mapping_info_map.values() {
             push_part(&mut out, &mapping.to_json());
         }
-        zlib::deflate(&out, ZLIB_LEVEL)
+        zlib(&out, ZLIB_LEVEL)
     }
 
     fn read_parts(parts: &mut Parts<'_>, with_mappings: bool) -> Result<Self, RegisterBodyError> {
@@ -172,8 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_named() {
-        let stream =
-            zlib::deflate(&[0, 0, 0, 2, b'{', b'}', 0, 0, 0, 1, 0, 0, 0, 9, b'T'], 9).expect("memory");
+        let stream = zlib(&[0, 0, 0, 2, b'{', b'}', 0, 0, 0, 1, 0, 0, 0, 9, b'T'], 9).expect("memory");
         let error = RegisterBrokerBody::decode(&stream, true, version::V5_5_0).expect_err("cut");
         assert_eq!(
             error.to_string(),

@@ -5,10 +5,13 @@ use crate::names;
 use crate::schema::{DeadLetterQueue, Encoding, Message, SystemProperties};
 use crate::wire_time::timestamp;
 use bytes::Bytes;
+use roxmq_protocol::compression::Compression;
 use roxmq_protocol::message_id::OffsetMessageId;
 use roxmq_protocol::properties::{Properties, name};
 use roxmq_protocol::record::Record;
-use roxmq_protocol::sys_flag;
+
+/// What a body may inflate to: what the Java producer compresses, unless it is told otherwise (`maxMessageSize`).
+const INFLATED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What the message's record doesn't say.
 #[derive(Clone, Debug, Default)]
@@ -23,27 +26,50 @@ pub struct Delivery<'a> {
 /// The message of a record that lies in `bytes`, with which its body shares its own.
 pub fn message(bytes: &Bytes, record: &Record<'_>, delivery: Delivery<'_>) -> Message {
     let properties = record.properties;
+    let (body, encoding) = body(bytes, record);
     let own = properties.iter().filter(|(name, _)| !reserved::is_reserved(name));
     Message {
         topic: Some(names::resource(delivery.topic)),
         user_properties: own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-        system_properties: Some(system_properties(record, delivery)),
-        body: bytes.slice_ref(record.body),
+        system_properties: Some(system_properties(record, delivery, &body, encoding)),
+        body,
     }
 }
 
-fn system_properties(record: &Record<'_>, delivery: Delivery<'_>) -> SystemProperties {
+/// The body as the client gets it. Each inflates zlib; LZ4 and Zstandard, which producers of the remoting protocol may use,
+/// nearly none.
+fn body(bytes: &Bytes, record: &Record<'_>) -> (Bytes, Encoding) {
+    let stored = bytes.slice_ref(record.body);
+    let compression = match Compression::of(record.sys_flag) {
+        Ok(None) => return (stored, Encoding::Identity),
+        Ok(Some(compression @ (Compression::Lz4 | Compression::Zstd))) => compression,
+        // Of an unknown one the client sees for itself what it is.
+        Ok(Some(Compression::Zlib)) | Err(_) => return (stored, Encoding::Gzip),
+    };
+    match compression.decompress(record.body, INFLATED_BYTES_MAX) {
+        Ok(plain) => (plain.into(), Encoding::Identity),
+        Err(error) => {
+            tracing::debug!(topic = record.topic, offset = record.queue_offset, %error, "a body is left as it is");
+            (stored, Encoding::Gzip)
+        }
+    }
+}
+
+fn system_properties(
+    record: &Record<'_>,
+    delivery: Delivery<'_>,
+    body: &[u8],
+    encoding: Encoding,
+) -> SystemProperties {
     let properties = record.properties;
     let owned = |name| properties.get(name).map(str::to_owned);
     let keys = properties.get(name::KEYS).unwrap_or_default().split(name::KEY_SEPARATOR);
-    let is_compressed = record.sys_flag & sys_flag::COMPRESSED != 0;
-    let encoding = if is_compressed { Encoding::Gzip } else { Encoding::Identity };
     let reconsume_times = delivery.reconsume_times.unwrap_or(record.reconsume_times);
     SystemProperties {
         tag: owned(name::TAGS),
         keys: keys.filter(|key| !key.is_empty()).map(str::to_owned).collect(),
         message_id: owned(name::UNIQ_KEY).unwrap_or_else(|| offset_id(record)),
-        body_digest: Some(digest::of(record.body)),
+        body_digest: Some(digest::of(body)),
         body_encoding: encoding.into(),
         message_type: kind::of(properties).into(),
         born_timestamp: Some(timestamp(record.born_timestamp)),
@@ -86,9 +112,14 @@ mod tests {
     use super::*;
     use crate::schema::MessageType;
     use roxmq_protocol::record::{RecordFields, encode};
+    use roxmq_protocol::sys_flag;
     use std::net::SocketAddr;
 
     fn stored(properties: &str, flag: i32) -> Message {
+        stored_with(properties, flag, b"hello")
+    }
+
+    fn stored_with(properties: &str, flag: i32, body: &[u8]) -> Message {
         let properties = properties.replace('=', "\u{1}").replace(';', "\u{2}");
         let fields = RecordFields {
             queue_id: 3,
@@ -99,7 +130,7 @@ mod tests {
             store_host: SocketAddr::from(([10, 0, 0, 1], 10_911)),
             reconsume_times: 2,
             prepared_transaction_offset: 0,
-            body: b"hello",
+            body,
             topic: "%RETRY%G_T",
             properties: properties.as_bytes(),
         };
@@ -147,5 +178,28 @@ mod tests {
             .system_properties
             .and_then(|system| system.delivery_timestamp);
         assert_eq!(due, Some(timestamp(5_000)));
+    }
+
+    #[test]
+    fn bodies_are_what_every_client_can_read() {
+        let check = |flag: i32, body: &[u8], expected: &[u8], encoding: Encoding| {
+            let message = stored_with("", flag, body);
+            let system = message.system_properties.expect("they are always there");
+            assert_eq!((&message.body[..], system.body_encoding), (expected, encoding as i32), "{flag:#x}");
+            assert_eq!(system.body_digest, Some(digest::of(expected)));
+        };
+        let text = b"hello hello hello hello";
+        check(0, text, text, Encoding::Identity);
+        for compression in [Compression::Lz4, Compression::Zstd] {
+            let body = compression.compress(text).expect("memory");
+            check(compression.sys_flag(), &body, text, Encoding::Identity);
+            check(compression.sys_flag(), b"noise", b"noise", Encoding::Gzip);
+            let bomb = compression.compress(&vec![0; INFLATED_BYTES_MAX + 1]).expect("memory");
+            check(compression.sys_flag(), &bomb, &bomb, Encoding::Gzip);
+        }
+        let body = Compression::Zlib.compress(text).expect("memory");
+        check(Compression::Zlib.sys_flag(), &body, &body, Encoding::Gzip);
+        check(sys_flag::COMPRESSED, &body, &body, Encoding::Gzip);
+        check(sys_flag::COMPRESSED | 0x700, b"x", b"x", Encoding::Gzip);
     }
 }
