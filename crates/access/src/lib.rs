@@ -7,9 +7,9 @@
 //!
 //! What isn't allowed is denied. Super users may do everything.
 
+mod account;
 mod authentication;
 mod credentials;
-mod directory;
 mod entry;
 mod needs;
 mod policies;
@@ -22,9 +22,9 @@ mod user;
 mod verdict;
 mod whitelist;
 
+pub use account::{Account, Directory};
 pub use authentication::{AuthenticationError, Proof, authenticate};
 pub use credentials::{Credentials, CredentialsError};
-pub use directory::Directory;
 pub use entry::{Action, Actions, Decision, Entry, EntryError};
 pub use needs::{Need, Needs};
 pub use policies::{ENTRIES_MAX, Policies, PolicyError, PolicyType, subject_of_user, user_of_subject};
@@ -34,5 +34,5 @@ pub use rules::{Check, Rules};
 pub use shown::shown;
 pub use source::SourceRange;
 pub use user::{User, UserChange, UserError, UserStatus, UserType};
-pub use verdict::{Denial, judge};
+pub use verdict::Denial;
 pub use whitelist::Whitelist;

@@ -9,7 +9,7 @@ mod authorization;
 mod needs;
 mod stream;
 
-pub use accounts::{Account, Accounts};
+pub use accounts::Accounts;
 pub use needs::Guarded;
 pub use stream::StreamGuard;
 
@@ -19,7 +19,7 @@ use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
 use authorization::Authorization;
 use roxmq_access::{
-    AuthenticationError, Check, Directory, Needs, Proof, Rules, authenticate, judge, needs_of_request, shown,
+    Account, AuthenticationError, Check, Directory, Proof, Rules, authenticate, needs_of_request, shown,
 };
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::Encoding;
@@ -90,7 +90,7 @@ impl AccessControl {
         let content = said.map_or(&[][..], |said| said.content);
         let account = self.prove(proof, |key| key.sign(content)).await?;
         if check == Check::UserAndRights && !account.user.is_super() {
-            account.may(&message.needs().map_err(refused)?, source)?;
+            account.may(&message.needs().map_err(refused)?, source).map_err(refused)?;
         }
         Ok(())
     }
@@ -115,7 +115,8 @@ impl AccessControl {
         let expected = |key: &SigningKey| key.sign_request(&as_frame().header, &request.body);
         let account = self.prove(proof, expected).await?;
         if check == Check::UserAndRights && !account.user.is_super() {
-            account.may(&needs_of_request(&as_frame(), cluster).map_err(refused)?, source)?;
+            let needs = needs_of_request(&as_frame(), cluster).map_err(refused)?;
+            account.may(&needs, source).map_err(refused)?;
         }
         Ok(())
     }
@@ -138,12 +139,6 @@ impl AccessControl {
         if let Some(left_out) = self.log_pace.next(Instant::now()) {
             tracing::warn!(%request, %source, left_out, "a request was refused: {}", shown(&refusal.text));
         }
-    }
-}
-
-impl Account {
-    fn may(&self, needs: &Needs<'_>, source: IpAddr) -> Result<()> {
-        judge(&self.user, self.policies.as_deref(), needs, source).map_err(refused)
     }
 }
 

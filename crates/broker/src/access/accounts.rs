@@ -5,19 +5,13 @@
 use crate::state::{Change, StateError, StateLog, Turn};
 use foldhash::fast::RandomState;
 use parking_lot::RwLock;
-use roxmq_access::{Directory, Policies, User};
+use roxmq_access::{Account, Directory, Policies, User};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Far more than anybody makes by hand. With as many policies as a user may have they still fit into memory.
 const USERS_MAX: usize = 10_000;
-
-#[derive(Clone)]
-struct Account {
-    user: Arc<User>,
-    policies: Option<Arc<Policies>>,
-}
 
 pub(crate) struct Accounts {
     accounts: RwLock<HashMap<Box<str>, Account, RandomState>>,
@@ -116,10 +110,7 @@ impl Accounts {
         change: impl FnOnce(&Policies) -> Result<Option<Policies>, AccountError>,
     ) -> Result<(), AccountError> {
         let mut turn = self.log.turn();
-        if self.user(name).is_none() {
-            return Err(AccountError::NoUser);
-        }
-        let old = self.policies(name).unwrap_or_default();
+        let old = self.account(name).ok_or(AccountError::NoUser)?.policies.unwrap_or_default();
         let policies = change(&old)?;
         let user = name.to_owned();
         turn.record(&match policies.clone() {
@@ -169,12 +160,8 @@ impl Accounts {
 }
 
 impl Directory for Accounts {
-    fn user(&self, name: &str) -> Option<Arc<User>> {
-        self.accounts.read().get(name).map(|account| Arc::clone(&account.user))
-    }
-
-    fn policies(&self, user: &str) -> Option<Arc<Policies>> {
-        self.accounts.read().get(user)?.policies.clone()
+    fn account(&self, name: &str) -> Option<Account> {
+        self.accounts.read().get(name).cloned()
     }
 }
 
@@ -228,9 +215,9 @@ mod tests {
         accounts.add_policies("u", &policies("Topic:T")).expect("policies");
         accounts.add_policies("u", &policies("Topic:U")).expect("policies");
         remove("Topic:T").expect("a removal");
-        assert_eq!(accounts.policies("u").as_deref(), Some(&policies("Topic:U")));
+        assert_eq!(accounts.all(), [(user("u"), Some(policies("Topic:U")))]);
         remove("Topic:U").expect("a removal");
-        assert_eq!(accounts.policies("u"), None);
+        assert_eq!(accounts.all(), [(user("u"), None)]);
     }
 
     #[test]

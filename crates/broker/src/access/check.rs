@@ -6,8 +6,7 @@ use super::Accounts;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
 use roxmq_access::{
-    AuthenticationError, Check, Directory, Need, Proof, Rules, User, authenticate, judge, needs_of_request,
-    shown,
+    Account, AuthenticationError, Check, Directory, Need, Proof, Rules, authenticate, needs_of_request, shown,
 };
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -84,8 +83,8 @@ impl Guard {
         let name = request.field(ACCESS_KEY).unwrap_or_default();
         // Deleted since the check.
         let unknown = || denied(&AuthenticationError::UnknownUser(name.to_owned()));
-        let user = self.accounts.user(name).ok_or_else(unknown)?;
-        self.judge(connection, &user, &[need])
+        let account = self.accounts.account(name).ok_or_else(unknown)?;
+        judge(connection, &account, &[need])
     }
 
     fn is_super(&self, caller: Option<&str>) -> bool {
@@ -110,26 +109,21 @@ impl Guard {
         if check == Check::Nothing {
             return Ok(());
         }
-        let user = self.caller(frame)?;
-        if user.is_super() || check == Check::User {
+        let account = self.caller(frame)?;
+        if account.user.is_super() || check == Check::User {
             return Ok(());
         }
         let needs = needs_of_request(frame, &self.cluster).map_err(|error| denied(&error))?;
-        self.judge(connection, &user, &needs)
-    }
-
-    fn judge(&self, connection: &Connection, user: &User, needs: &[Need<'_>]) -> Result<(), Refusal> {
-        let policies = self.accounts.policies(&user.name);
-        judge(user, policies.as_deref(), needs, connection.remote().ip()).map_err(|denial| denied(&denial))
+        judge(connection, &account, &needs)
     }
 
     /// The user that the request comes from, which is proven by its signature.
-    fn caller(&self, frame: &Frame<'_>) -> Result<Arc<User>, Refusal> {
+    fn caller(&self, frame: &Frame<'_>) -> Result<Account, Refusal> {
         let ext = &frame.header.ext;
         let name = ext.str(ACCESS_KEY);
         let signature = ext.str(SIGNATURE).and_then(|text| Signature::from_base64(text.as_bytes()));
         let proof = Proof { name: name.as_deref(), signature };
-        let find = |name: &str| self.accounts.user(name);
+        let find = |name: &str| self.accounts.account(name);
         authenticate(proof, find, |user| user.key().sign_request(&frame.header, frame.body))
             .map_err(|error| denied(&error))
     }
@@ -146,6 +140,10 @@ impl Guard {
             );
         }
     }
+}
+
+fn judge(connection: &Connection, account: &Account, needs: &[Need<'_>]) -> Result<(), Refusal> {
+    account.may(needs, connection.remote().ip()).map_err(|denial| denied(&denial))
 }
 
 fn denied(reason: &dyn std::error::Error) -> Refusal {

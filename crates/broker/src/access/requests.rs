@@ -128,11 +128,8 @@ pub(crate) fn delete_acl(broker: &Broker, request: &Command) -> Result<Command, 
 /// 3009. Without a body if the subject has none.
 pub(crate) fn get_acl(broker: &Broker, request: &Command) -> Result<Command, Refusal> {
     let name = subject(request)?;
-    if broker.accounts.user(name).is_none() {
-        return Err(no_subject(AccountError::NoUser));
-    }
-    let policies = broker.accounts.policies(name);
-    Ok(policies.map_or_else(success, |policies| success().body(policies.to_info(name).to_json())))
+    let account = broker.accounts.account(name).ok_or_else(|| no_subject(AccountError::NoUser))?;
+    Ok(account.policies.map_or_else(success, |policies| success().body(policies.to_info(name).to_json())))
 }
 
 /// 3010: the policies of subjects, and for resources, whose keys contain these texts. Without a body if there is none.

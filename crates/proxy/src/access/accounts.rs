@@ -3,7 +3,7 @@
 use crate::invoker::NetworkInvoker;
 use crate::refusal::Result;
 use crate::schema::Code;
-use roxmq_access::{Directory, Policies, User};
+use roxmq_access::{Account, Directory};
 use std::sync::Arc;
 
 pub enum Accounts {
@@ -13,32 +13,16 @@ pub enum Accounts {
     OfBrokers(Arc<NetworkInvoker>),
 }
 
-#[derive(Clone, Debug)]
-pub struct Account {
-    pub user: Arc<User>,
-    /// None for a user whom nothing is allowed, and where nobody asks for it.
-    pub policies: Option<Arc<Policies>>,
-}
-
 impl Accounts {
     /// None if there is no such user. Refused if nobody can say whether there is.
     pub async fn find(&self, name: &str) -> Result<Option<Account>> {
         match self {
-            Accounts::Own(directory) => {
-                let found = directory.user(name);
-                Ok(found.map(|user| Account { user, policies: directory.policies(name) }))
-            }
+            Accounts::Own(directory) => Ok(directory.account(name)),
             Accounts::OfBrokers(invoker) => match invoker.account(name).await {
                 Ok(account) => Ok(Some((*account).clone())),
                 Err(refusal) if refusal.code == Code::Unauthorized => Ok(None),
                 Err(refusal) => Err(refusal),
             },
         }
-    }
-}
-
-impl AsRef<User> for Account {
-    fn as_ref(&self) -> &User {
-        &self.user
     }
 }

@@ -34,7 +34,6 @@ mod topics;
 mod upkeep;
 
 use super::{Invoker, Link, Pending, TakeFromBroker, Topic, Unanswered, success, unreadable};
-use crate::access::Account;
 use crate::config::ProxyConfig;
 use crate::peer::Peer;
 use crate::refusal::Result;
@@ -46,6 +45,7 @@ use members::Members;
 use name_servers::NameServers;
 use parking_lot::Mutex;
 use reach::Reach;
+use roxmq_access::Account;
 use roxmq_protocol::body::cluster_info::ClusterInfo;
 use roxmq_protocol::body::group_config::SubscriptionGroupConfig;
 use roxmq_protocol::body::route::TopicRouteData;

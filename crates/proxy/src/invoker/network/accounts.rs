@@ -5,13 +5,12 @@
 
 use super::Network;
 use super::cache::{Cache, Limits};
-use crate::access::Account;
 use crate::config::ProxyConfig;
 use crate::invoker::unreadable;
 use crate::join::join_all;
 use crate::refusal::{Refusal, Result};
 use crate::schema::Code;
-use roxmq_access::{AuthenticationError, Policies, PolicyError, User, subject_of_user};
+use roxmq_access::{Account, AuthenticationError, Policies, PolicyError, User, subject_of_user};
 use roxmq_protocol::body::access::{AclInfo, UserInfo};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
