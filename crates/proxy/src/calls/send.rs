@@ -3,7 +3,6 @@
 mod choice;
 mod outcome;
 
-use crate::caller::deadline;
 use crate::client::Client;
 use crate::message::queue_choice::Queue;
 use crate::message::{check, kind, to_broker};
@@ -24,8 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Result<SendMessageResponse> {
     let client = proxy.client(&request)?;
-    let deadline = deadline(request.metadata());
-    let messages = request.into_inner().messages;
+    let (metadata, _, SendMessageRequest { messages }) = request.into_parts();
     let now_ms = now_ms();
     let topic_name = check_all(proxy, &messages, now_ms)?.to_owned();
     let topic = proxy.facts.topic(&topic_name).await?;
@@ -33,7 +31,7 @@ pub async fn handle(proxy: &Proxy, request: Request<SendMessageRequest>) -> Resu
     if proxy.config.check_message_type {
         kind::check(&topic_name, &topic, outgoing.kind)?;
     }
-    let mut choice = Choice::of(&messages, &topic, deadline);
+    let mut choice = Choice::of(&messages, &topic, &metadata);
     let (answer, queue) = loop {
         let queue = choice.next(proxy).await.ok_or_else(|| {
             Refusal::new(Code::Forbidden, format!("topic {topic_name} has no queue that can be written to"))

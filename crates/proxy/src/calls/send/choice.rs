@@ -10,6 +10,7 @@
 //! Java server it is the same as soon as the name servers have dropped the broker; until then it refuses the group's
 //! messages.
 
+use crate::caller::deadline;
 use crate::invoker::{Topic, Unanswered};
 use crate::message::queue_choice::{self, Queue};
 use crate::proxy::Proxy;
@@ -17,36 +18,40 @@ use crate::schema::{Message, MessageType};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tonic::metadata::MetadataMap;
 
 /// How long a message waits for its broker at most.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-
 /// Between two tries at least.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 pub struct Choice<'a> {
     topic: &'a Topic,
-    /// Binds the message to a queue.
-    group: Option<&'a str>,
+    group: Option<Group<'a>>,
     /// Brokers that failed.
     failed: Vec<Arc<str>>,
     /// A broker that broke the connection was asked a second time.
     asked_again: bool,
+}
+
+/// Binds the message to a queue.
+struct Group<'a> {
+    name: &'a str,
     /// Until then it may wait for its broker.
     patience: Instant,
 }
 
 impl<'a> Choice<'a> {
-    /// `time` is what the client has for the call; half of it is left for a second choice.
-    pub fn of(messages: &'a [Message], topic: &'a Topic, time: Option<Duration>) -> Self {
-        let wait = time.map_or(WAIT_MAX, |time| WAIT_MAX.min(time / 2));
-        let patience = Instant::now() + wait;
-        Choice { topic, group: group(messages), failed: Vec::new(), asked_again: false, patience }
+    /// The metadata is the call's.
+    pub fn of(messages: &'a [Message], topic: &'a Topic, metadata: &MetadataMap) -> Self {
+        let group = group(messages).map(|name| Group { name, patience: Instant::now() + wait(metadata) });
+        Choice { topic, group, failed: Vec::new(), asked_again: false }
     }
 
     /// Brokers that are known to be out of reach have no turn, as long as there are others.
     pub async fn next(&self, proxy: &Proxy) -> Option<Queue> {
-        if let Some(own) = self.choose(0, |broker| self.is_new(broker))
+        if self.group.is_some()
+            && let Some(own) = self.choose(0, |broker| self.is_new(broker))
             && let Some(retry) = self.retry(proxy, &own.broker)
         {
             tokio::time::sleep_until(retry.into()).await;
@@ -87,14 +92,14 @@ impl<'a> Choice<'a> {
 
     /// When to try the broker of a group again that may be restarting.
     fn retry(&self, proxy: &Proxy, broker: &str) -> Option<Instant> {
-        self.group?;
+        let patience = self.group.as_ref()?.patience;
         let retry = proxy.invoker.retry(broker)?.max(Instant::now() + RETRY_PAUSE);
-        (retry < self.patience).then_some(retry)
+        (retry < patience).then_some(retry)
     }
 
     fn choose(&self, turn: usize, fits: impl Fn(&str) -> bool) -> Option<Queue> {
-        match self.group {
-            Some(group) => queue_choice::by_group(self.topic, group, fits),
+        match &self.group {
+            Some(group) => queue_choice::by_group(self.topic, group.name, fits),
             None => queue_choice::by_turn(self.topic, turn, fits),
         }
     }
@@ -102,6 +107,11 @@ impl<'a> Choice<'a> {
     fn is_new(&self, broker: &str) -> bool {
         !self.failed.iter().any(|failed| **failed == *broker)
     }
+}
+
+/// Half of the time that the client has for the call is left for a second choice.
+fn wait(metadata: &MetadataMap) -> Duration {
+    deadline(metadata).map_or(WAIT_MAX, |time| WAIT_MAX.min(time / 2))
 }
 
 /// What a message alone in its request names as its group, or as its lite topic.
