@@ -1,7 +1,8 @@
 //! The read path: from a queue's entries to the bytes of its records.
 
 use crate::by_position::{is_gone, record_bytes};
-use crate::commit_log::blocks::{BLOCK_BYTES, Block};
+use crate::commit_log::block_reader::BlockReader;
+use crate::commit_log::blocks::BLOCK_BYTES;
 use crate::commit_log::tail::TailReader;
 use crate::core::Core;
 use crate::files::ReadMode;
@@ -25,6 +26,8 @@ struct Reading<'a> {
     mode: ReadMode,
     limits: ReadLimits,
     filter: &'a dyn ReadFilter,
+    /// Whether the filter is to be asked about records, not only about entries.
+    looks_into_records: bool,
     /// Bytes of the records that the filter looked into, or will once they are read.
     looked_into: usize,
     out: &'a mut Vec<u8>,
@@ -32,10 +35,24 @@ struct Reading<'a> {
     count: usize,
     /// Adjacent records in files, not yet read.
     run: Option<Run>,
-    /// Where the last record was that lay alone among those of other queues.
-    block: Option<Block>,
+    /// For records that lie alone among those of other queues.
+    blocks: BlockReader<'a>,
     /// A record was gone from the log.
     removed: bool,
+}
+
+/// A record that the filter lets through by its entry.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    offset: i64,
+    at: i64,
+    bytes: usize,
+}
+
+impl Wanted {
+    fn end(&self) -> i64 {
+        self.at.saturating_add(self.bytes as i64)
+    }
 }
 
 /// Records that lie one behind the other.
@@ -81,12 +98,13 @@ impl Core {
             mode,
             limits,
             filter,
+            looks_into_records: filter.looks_into_records(),
             looked_into: 0,
             out,
             out_start,
             count: 0,
             run: None,
-            block: None,
+            blocks: self.log.block_reader(mode),
             removed: false,
         };
         let (next, stop) = reading.scan(queue, from.0)?;
@@ -122,12 +140,23 @@ fn out_of_range(from: i64, min: i64, max: i64) -> Option<(ReadStatus, i64)> {
 impl Reading<'_> {
     /// Looks at entries until something is full; gives the offset behind the last one that is done with.
     fn scan(&mut self, queue: &ConsumeQueue, from: i64) -> io::Result<(i64, Option<Stop>)> {
-        let mut entries = Vec::with_capacity(ENTRIES_MAX.min(self.limits.scan_max));
+        // Most readers want every message: then these are all that are needed.
+        let mut entries_max = ENTRIES_MAX.min(self.limits.count_max).max(1);
+        let mut entries = Vec::with_capacity(entries_max);
+        let mut wanted = Vec::with_capacity(entries_max);
         let mut tail = self.core.log.tail.reader();
         let mut next = from;
         while next - from < self.limits.scan_max as i64 && self.looked_into < LOOKED_INTO_BYTES_MAX {
+            if self.has_count() {
+                if let Some(cold_at) = self.flush_run()? {
+                    return Ok((cold_at, Some(Stop::Cold)));
+                }
+                if self.has_count() {
+                    return Ok((next, Some(Stop::Full)));
+                }
+            }
             entries.clear();
-            let max = ENTRIES_MAX.min(self.limits.scan_max - (next - from) as usize);
+            let max = entries_max.min(self.limits.scan_max - (next - from) as usize);
             match queue.read(QueueOffset(next), max, &mut entries, self.mode) {
                 Ok(0) => break,
                 Ok(_) => {}
@@ -136,36 +165,42 @@ impl Reading<'_> {
                 }
                 Err(error) => return Err(error),
             }
-            self.make_room(&entries);
-            for (index, entry) in entries.iter().enumerate() {
-                if self.filter.may_match(entry.tags_code) && is_record(entry) {
-                    if self.is_full(entry) {
-                        // What waits to be read may not all be wanted, and so leave room.
-                        if self.looks_into_records()
-                            && let Some(cold_at) = self.flush_run()?
-                        {
-                            return Ok((cold_at, Some(Stop::Cold)));
-                        }
-                        if self.is_full(entry) {
-                            return self.end(next, Some(Stop::Full));
-                        }
-                    }
-                    if let Some(cold_at) = self.take(&mut tail, &entries[index..], next)? {
+            self.pick(&entries, next, &mut wanted);
+            for (index, record) in wanted.iter().enumerate() {
+                if self.is_full(record) {
+                    // What waits to be read may not all be wanted, and so leave room.
+                    if self.looks_into_records
+                        && let Some(cold_at) = self.flush_run()?
+                    {
                         return Ok((cold_at, Some(Stop::Cold)));
                     }
+                    if self.is_full(record) {
+                        return self.end(record.offset, Some(Stop::Full));
+                    }
                 }
-                next += 1;
+                if let Some(cold_at) = self.take(&mut tail, &wanted[index..])? {
+                    return Ok((cold_at, Some(Stop::Cold)));
+                }
             }
+            next += entries.len() as i64;
+            entries_max = ENTRIES_MAX;
         }
         self.end(next, None)
     }
 
-    /// For what of these entries will be taken, so that the buffer needn't grow step by step.
-    fn make_room(&mut self, entries: &[QueueEntry]) {
-        if !self.looks_into_records() {
-            let wanted =
-                entries.iter().filter(|entry| self.filter.may_match(entry.tags_code) && is_record(entry));
-            let bytes: usize = wanted.take(self.limits.count_max).map(|entry| entry.bytes as usize).sum();
+    /// Replaces `wanted` by the records that the filter lets through by these entries, the first of which has this
+    /// offset, and makes room for what of them will be taken, so that the buffer needn't grow step by step.
+    fn pick(&mut self, entries: &[QueueEntry], offset: i64, wanted: &mut Vec<Wanted>) {
+        wanted.clear();
+        let records = entries.iter().zip(offset..).filter(|(entry, _)| is_record(entry));
+        let picked = records.filter(|(entry, _)| self.filter.may_match(entry.tags_code));
+        wanted.extend(picked.map(|(entry, offset)| Wanted {
+            offset,
+            at: entry.phy_offset.0,
+            bytes: entry.bytes as usize,
+        }));
+        if !self.looks_into_records {
+            let bytes: usize = wanted.iter().take(self.limits.count_max).map(|record| record.bytes).sum();
             self.out.reserve(bytes.min(self.limits.bytes_max).min(TRUSTED_BYTES_MAX));
         }
     }
@@ -177,33 +212,30 @@ impl Reading<'_> {
         }
     }
 
-    fn looks_into_records(&self) -> bool {
-        self.filter.looks_into_records()
+    /// Records and bytes, with those that wait to be read.
+    fn taken(&self) -> (usize, usize) {
+        let (count, bytes) = (self.count, self.out.len() - self.out_start);
+        self.run.map_or((count, bytes), |run| (count + run.records, bytes + run.bytes))
     }
 
-    fn is_full(&self, entry: &QueueEntry) -> bool {
-        let (count, bytes) = match self.run {
-            Some(run) => (self.count + run.records, self.out.len() - self.out_start + run.bytes),
-            None => (self.count, self.out.len() - self.out_start),
-        };
-        count > 0 && (count >= self.limits.count_max || bytes + entry.bytes as usize > self.limits.bytes_max)
+    fn has_count(&self) -> bool {
+        self.taken().0 >= self.limits.count_max.max(1)
     }
 
-    /// Takes the record of the first entry, at once from memory, else together with its neighbours. Gives the offset
-    /// to ask for again if the disk would have to be waited for.
-    fn take(
-        &mut self,
-        tail: &mut TailReader<'_>,
-        entries: &[QueueEntry],
-        offset: i64,
-    ) -> io::Result<Option<i64>> {
-        let Some(entry) = entries.first() else { return Ok(None) };
-        let (at, bytes) = (entry.phy_offset.0, entry.bytes as usize);
-        if self.looks_into_records() {
+    fn is_full(&self, record: &Wanted) -> bool {
+        let (count, bytes) = self.taken();
+        count > 0 && (count >= self.limits.count_max || bytes + record.bytes > self.limits.bytes_max)
+    }
+
+    /// Takes the first record, at once from memory, else together with its neighbours. Gives the offset to ask for
+    /// again if the disk would have to be waited for.
+    fn take(&mut self, tail: &mut TailReader<'_>, wanted: &[Wanted]) -> io::Result<Option<i64>> {
+        let Some(&Wanted { offset, at, bytes }) = wanted.first() else { return Ok(None) };
+        if self.looks_into_records {
             self.looked_into += bytes;
         }
         if let Some(record) = tail.get(at, bytes) {
-            if self.looks_into_records() && !sift::passes(self.filter, record) {
+            if self.looks_into_records && !sift::passes(self.filter, record) {
                 return Ok(None);
             }
             if let Some(cold_at) = self.flush_run()? {
@@ -222,7 +254,7 @@ impl Reading<'_> {
         }
         let cold_at = self.flush_run()?;
         if cold_at.is_none() {
-            if self.take_from_block(entries) {
+            if self.take_from_blocks(wanted) {
                 return Ok(None);
             }
             if bytes > TRUSTED_BYTES_MAX {
@@ -241,31 +273,31 @@ impl Reading<'_> {
         Ok(cold_at)
     }
 
-    /// Takes the record of the first entry from its block, unless the next one follows it or the block is worth
-    /// nothing; false if it is still to be read.
-    fn take_from_block(&mut self, entries: &[QueueEntry]) -> bool {
-        let [entry, others @ ..] = entries else { return false };
-        if others.first().is_some_and(|next| next.phy_offset == entry.end()) {
+    /// Takes the first record from the blocks that it lies in; false if it is still to be read, as one is that is
+    /// followed by the next.
+    fn take_from_blocks(&mut self, wanted: &[Wanted]) -> bool {
+        let [record, others @ ..] = wanted else { return false };
+        let (at, bytes) = (record.at, record.bytes);
+        let is_followed = others.first().is_some_and(|next| next.at == record.end());
+        if is_followed && !self.blocks.holds(at, bytes) {
             return false;
         }
-        let (at, bytes) = (entry.phy_offset.0, entry.bytes as usize);
-        if self.block.as_ref().is_none_or(|block| block.get(at, bytes).is_none()) {
-            self.block = self.core.log.block(at, 1 + self.wanted_near(at, others), self.mode);
+        let left = self.limits.count_max.saturating_sub(self.count);
+        let start = self.out.len();
+        if !self.blocks.copy(at, bytes, |at| 1 + count_near(at, others, left), self.out) {
+            return false;
         }
-        let found = self.block.as_ref().and_then(|block| block.get(at, bytes));
-        let Some(record) = found.filter(|record| is_record_at(record, at)) else { return false };
-        if !self.looks_into_records() || sift::passes(self.filter, record) {
-            self.out.extend_from_slice(record);
+        let record = &self.out[start..];
+        if !is_record_at(record, at) {
+            self.out.truncate(start);
+            return false;
+        }
+        if self.looks_into_records && !sift::passes(self.filter, record) {
+            self.out.truncate(start);
+        } else {
             self.count += 1;
         }
         true
-    }
-
-    /// How many of these records, as far as they will be taken, are in the block of a position.
-    fn wanted_near(&self, at: i64, entries: &[QueueEntry]) -> usize {
-        let near = |entry: &&QueueEntry| entry.phy_offset.0 / BLOCK_BYTES == at / BLOCK_BYTES;
-        let wanted = entries.iter().take_while(near).filter(|entry| self.filter.may_match(entry.tags_code));
-        wanted.take(self.limits.count_max.saturating_sub(self.count)).count()
     }
 
     /// Whether a record of this length lies there.
@@ -287,7 +319,7 @@ impl Reading<'_> {
         let result = self.core.log.read_files(bytes, run.at, self.mode);
         match result {
             Ok(()) if are_records(bytes, run) => {
-                self.count += if self.looks_into_records() {
+                self.count += if self.looks_into_records {
                     sift::sift(self.filter, self.out, start)
                 } else {
                     run.records
@@ -315,6 +347,12 @@ impl Reading<'_> {
         self.removed = true;
         Ok(None)
     }
+}
+
+/// How many of the first so many of these records are in the block of a position.
+fn count_near(at: i64, records: &[Wanted], max: usize) -> usize {
+    let near = |record: &&Wanted| record.at / BLOCK_BYTES == at / BLOCK_BYTES;
+    records.iter().take(max).take_while(near).count()
 }
 
 /// Filler entries stand for records that the log had lost before the queue was built, and point nowhere.

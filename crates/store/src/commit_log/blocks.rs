@@ -4,9 +4,14 @@
 //! interleaved: a read for each message would be a system call for each. A block is kept once enough of its messages
 //! were asked for that don't lie side by side; somebody who reads one queue of many never gets there, and costs nothing.
 //! What is kept never changes: only blocks that the log has been written past are.
+//!
+//! The block that came first goes first, used or not: who comes last through a block wants it no more, and would push
+//! out those that nobody behind the first reader has had yet.
 
 use bytes::{Bytes, BytesMut};
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
+use std::collections::{HashMap, VecDeque};
 
 /// A block, and what it starts at a multiple of.
 pub(crate) const BLOCK_BYTES: i64 = 64 << 10;
@@ -22,16 +27,11 @@ pub(crate) struct Blocks {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// The one used longest ago comes first.
-    queue: Vec<Entry>,
+    states: HashMap<i64, State, RandomState>,
+    /// Their numbers, in the order in which they were first asked for.
+    order: VecDeque<i64>,
     /// The memory of the last block that was forgotten.
     spare: Option<BytesMut>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    number: i64,
-    state: State,
 }
 
 #[derive(Debug)]
@@ -49,10 +49,10 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The bytes at a position of the log, if the block has all of them.
-    pub fn get(&self, at: i64, len: usize) -> Option<&[u8]> {
+    /// The bytes from a position of the log to the end of the block, if it lies in there.
+    pub fn from(&self, at: i64) -> Option<&[u8]> {
         let from = usize::try_from(at.checked_sub(self.start)?).ok()?;
-        self.bytes.get(from..from.checked_add(len)?)
+        self.bytes.get(from..).filter(|bytes| !bytes.is_empty())
     }
 }
 
@@ -66,38 +66,41 @@ pub(crate) enum Lookup {
 }
 
 impl Blocks {
-    /// Looks for a block that somebody wants so many records of.
-    pub fn look_up(&self, number: i64, records: usize) -> Lookup {
+    /// Looks for a block; `records` says how many of its records the caller wants.
+    pub fn look_up(&self, number: i64, records: impl FnOnce() -> usize) -> Lookup {
         let mut entries = self.entries.lock();
-        let Entries { queue, spare } = &mut *entries;
-        match queue.iter().rposition(|entry| entry.number == number) {
-            Some(at) => queue[at..].rotate_left(1),
-            None => {
-                if queue.len() == BLOCKS_MAX
-                    && let State::Kept(bytes) = queue.remove(0).state
-                {
-                    *spare = bytes.try_into_mut().ok();
-                }
-                queue.push(Entry { number, state: State::Counted(0) });
-            }
-        }
-        match queue.last_mut().map(|entry| &mut entry.state) {
-            Some(State::Kept(block)) => Lookup::Kept(block.clone()),
-            Some(State::Counted(asked)) => {
-                *asked = asked.saturating_add(records);
+        match entries.state_of(number) {
+            State::Kept(block) => return Lookup::Kept(block.clone()),
+            State::Counted(asked) => {
+                *asked = asked.saturating_add(records());
                 if *asked <= READS_BEFORE {
                     return Lookup::Unknown;
                 }
-                Lookup::Wanted(spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize)))
             }
-            None => Lookup::Unknown,
         }
+        Lookup::Wanted(entries.spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize)))
     }
 
     pub fn keep(&self, number: i64, block: Bytes) {
-        if let Some(entry) = self.entries.lock().queue.iter_mut().find(|entry| entry.number == number) {
-            entry.state = State::Kept(block);
+        if let Some(state) = self.entries.lock().states.get_mut(&number) {
+            *state = State::Kept(block);
         }
+    }
+}
+
+impl Entries {
+    fn state_of(&mut self, number: i64) -> &mut State {
+        let Entries { states, order, spare } = self;
+        if !states.contains_key(&number) {
+            if order.len() == BLOCKS_MAX
+                && let Some(State::Kept(bytes)) = order.pop_front().and_then(|first| states.remove(&first))
+                && let Ok(memory) = bytes.try_into_mut()
+            {
+                *spare = Some(memory);
+            }
+            order.push_back(number);
+        }
+        states.entry(number).or_insert(State::Counted(0))
     }
 }
 
@@ -112,7 +115,7 @@ mod tests {
     /// Asks until the block is wanted; gives how often that was.
     fn ask_until_wanted(blocks: &Blocks, number: i64) -> usize {
         (0..100)
-            .position(|_| matches!(blocks.look_up(number, 1), Lookup::Wanted(_)))
+            .position(|_| matches!(blocks.look_up(number, || 1), Lookup::Wanted(_)))
             .expect("wanted at some time")
     }
 
@@ -121,38 +124,48 @@ mod tests {
         let blocks = Blocks::default();
         assert_eq!(ask_until_wanted(&blocks, 5), READS_BEFORE);
         blocks.keep(5, block());
-        assert!(matches!(blocks.look_up(5, 1), Lookup::Kept(_)));
-        assert!(matches!(blocks.look_up(6, 1), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(5, || 1), Lookup::Kept(_)));
+        assert!(matches!(blocks.look_up(6, || 1), Lookup::Unknown));
     }
 
     #[test]
     fn a_block_is_kept_at_once_for_somebody_who_wants_much_of_it() {
         let blocks = Blocks::default();
-        assert!(matches!(blocks.look_up(5, READS_BEFORE), Lookup::Unknown));
-        assert!(matches!(blocks.look_up(6, READS_BEFORE + 1), Lookup::Wanted(_)));
+        assert!(matches!(blocks.look_up(5, || READS_BEFORE), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(6, || READS_BEFORE + 1), Lookup::Wanted(_)));
     }
 
     #[test]
-    fn the_one_used_longest_ago_goes_first() {
+    fn the_first_goes_first_whether_it_is_used_or_not() {
         let blocks = Blocks::default();
         ask_until_wanted(&blocks, 0);
         blocks.keep(0, block());
         for number in 1..BLOCKS_MAX as i64 {
-            blocks.look_up(number, 1);
+            blocks.look_up(number, || 1);
+            assert!(matches!(blocks.look_up(0, || 1), Lookup::Kept(_)), "{number}");
         }
-        assert!(matches!(blocks.look_up(0, 1), Lookup::Kept(_)));
-        blocks.look_up(1000, 1);
-        assert!(matches!(blocks.look_up(0, 1), Lookup::Kept(_)), "it was used just now");
-        for number in 2000..2000 + BLOCKS_MAX as i64 {
-            blocks.look_up(number, 1);
-        }
-        assert!(matches!(blocks.look_up(0, 1), Lookup::Unknown));
+        blocks.look_up(1000, || 1);
+        assert!(matches!(blocks.look_up(0, || 1), Lookup::Unknown));
+    }
+
+    #[test]
+    fn a_block_has_what_lies_in_it() {
+        let block = Block { start: BLOCK_BYTES, bytes: block() };
+        let check = |at: i64, expected: Option<i64>| {
+            assert_eq!(block.from(at).map(|bytes| bytes.len() as i64), expected, "{at}");
+        };
+        check(BLOCK_BYTES - 1, None);
+        check(BLOCK_BYTES, Some(BLOCK_BYTES));
+        check(2 * BLOCK_BYTES - 1, Some(1));
+        check(2 * BLOCK_BYTES, None);
+        check(i64::MIN, None);
+        check(i64::MAX, None);
     }
 
     #[test]
     fn a_block_that_was_forgotten_meanwhile_is_not_kept() {
         let blocks = Blocks::default();
         blocks.keep(1, block());
-        assert!(matches!(blocks.look_up(1, 1), Lookup::Unknown));
+        assert!(matches!(blocks.look_up(1, || 1), Lookup::Unknown));
     }
 }

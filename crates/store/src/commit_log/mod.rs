@@ -4,6 +4,7 @@
 //! `docs/formats/commit-log.md` has the picture of the files.
 
 pub(crate) mod ahead;
+pub(crate) mod block_reader;
 pub(crate) mod blocks;
 pub(crate) mod flush;
 pub(crate) mod segments;
@@ -17,8 +18,8 @@ use crate::files::ReadMode;
 use crate::options::{FlushMode, StoreOptions};
 use crate::signal::Signal;
 use ahead::Ahead;
-use blocks::{BLOCK_BYTES, Block, Blocks, Lookup};
-use bytes::{Bytes, BytesMut};
+use blocks::Blocks;
+use bytes::Bytes;
 use flush::Flusher;
 use parking_lot::{Mutex, MutexGuard};
 use segments::Segments;
@@ -124,36 +125,6 @@ impl CommitLog {
     pub fn read_files(&self, bytes: &mut [u8], at: i64, mode: ReadMode) -> io::Result<()> {
         let (start, file) = self.segments.reader(at)?;
         file.read_exact_at(bytes, (at - start) as u64, mode)
-    }
-
-    /// The block around a position, for somebody who wants so many of its records one by one: if it is kept, or is
-    /// worth keeping and can be had as the mode wants.
-    pub fn block(&self, at: i64, records: usize, mode: ReadMode) -> Option<Block> {
-        let number = at / BLOCK_BYTES;
-        let start = number * BLOCK_BYTES;
-        if start < self.segments.first() || start + BLOCK_BYTES > self.marks.confirmed() {
-            return None;
-        }
-        let bytes = match self.blocks.look_up(number, records) {
-            Lookup::Kept(bytes) => bytes,
-            Lookup::Wanted(memory) => {
-                let bytes = self.load_block(start, memory, mode)?;
-                self.blocks.keep(number, bytes.clone());
-                bytes
-            }
-            Lookup::Unknown => return None,
-        };
-        Some(Block { start, bytes })
-    }
-
-    /// None if the block doesn't lie in one file, or can't be read: the read of a record itself will say why.
-    fn load_block(&self, at: i64, mut memory: BytesMut, mode: ReadMode) -> Option<Bytes> {
-        let (start, file) = self.segments.reader(at).ok()?;
-        if at + BLOCK_BYTES > start + self.segments.file_bytes() {
-            return None;
-        }
-        file.read_exact_at(&mut memory, (at - start) as u64, mode).ok()?;
-        Some(memory.freeze())
     }
 
     /// Fills `bytes` from wherever they are.

@@ -1,9 +1,11 @@
 //! What is appended is read, at the offsets that were promised.
 
 use crate::fixture::{Fixture, append, bodies, fill, message, numbers, read};
+use roxmq_protocol::record::Records;
 use roxmq_store::files::ReadMode;
-use roxmq_store::read::{ReadFilter, ReadLimits, ReadStatus};
+use roxmq_store::read::{NoFilter, ReadFilter, ReadLimits, ReadStatus};
 use roxmq_store::{AppendBatch, AppendError, QueueId, QueueOffset};
+use roxmq_testkit::FaultFiles;
 
 #[test]
 fn a_burst_to_several_queues_is_read_at_once() {
@@ -60,6 +62,45 @@ fn interleaved_queues_come_from_the_files_whole_and_in_order() {
             let expected: Vec<String> = (queue..2_000).step_by(QUEUES).map(body).collect();
             assert_eq!(read(&store, "T", queue as i32, 0).1, expected, "queue {queue}, round {round}");
         }
+    }
+}
+
+/// A pull stopped at a record that lies in two blocks of which one is in memory: it goes on there from the disk.
+#[test]
+fn on_a_cold_disk_interleaved_queues_come_piece_by_piece_and_nothing_is_lost() {
+    const QUEUES: usize = 3;
+    let mut fixture = Fixture::new();
+    let files = FaultFiles::new();
+    fixture.files = files.clone();
+    fixture.options.tail_bytes_max = 0;
+    fixture.options.commit_log_file_bytes = 1 << 20;
+    let store = fixture.open();
+    let body = |n: usize| format!("{n:0width$}", width = 900 + n % 300);
+    for n in 0..600 {
+        let mut batch = AppendBatch::new();
+        batch.push(&store, &message("T", (n % QUEUES) as i32, body(n).as_bytes())).unwrap();
+        store.append(&mut batch).unwrap();
+    }
+    let limits = ReadLimits { count_max: 7, bytes_max: 1 << 20, scan_max: 800 };
+    for queue in 0..QUEUES {
+        let queue_id = QueueId(queue as i32);
+        let expected: Vec<String> = (queue..600).step_by(QUEUES).map(body).collect();
+        let queue = store.queue("T", queue_id).unwrap();
+        let mut out = Vec::new();
+        let mut next = QueueOffset(0);
+        while next.0 < expected.len() as i64 {
+            files.set_cold(true);
+            let cached = store.read(&queue, next, limits, &NoFilter, ReadMode::Cached, &mut out).unwrap();
+            files.set_cold(false);
+            assert_eq!(cached.next_offset.0 - next.0, cached.count as i64);
+            next = cached.next_offset;
+            if cached.status == ReadStatus::Cold {
+                let read = store.read(&queue, next, limits, &NoFilter, ReadMode::Blocking, &mut out).unwrap();
+                next = read.next_offset;
+            }
+        }
+        let bodies: Vec<_> = Records::new(&out).map(|record| record.unwrap().body.to_vec()).collect();
+        assert!(bodies.iter().eq(expected.iter().map(|body| body.as_bytes())), "{queue_id}");
     }
 }
 

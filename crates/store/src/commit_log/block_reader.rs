@@ -1,0 +1,191 @@
+//! Reads records that lie alone among those of other queues, out of blocks.
+
+use super::CommitLog;
+use super::blocks::{BLOCK_BYTES, Block, Lookup};
+use crate::files::ReadMode;
+use bytes::{Bytes, BytesMut};
+
+/// What lies in the block of the read before is found without a lock.
+pub(crate) struct BlockReader<'a> {
+    log: &'a CommitLog,
+    mode: ReadMode,
+    last: Option<Block>,
+}
+
+impl CommitLog {
+    pub fn block_reader(&self, mode: ReadMode) -> BlockReader<'_> {
+        BlockReader { log: self, mode, last: None }
+    }
+
+    /// The block around a position: if it is kept, or is worth keeping and can be had as the mode wants.
+    fn block(&self, at: i64, records: impl FnOnce() -> usize, mode: ReadMode) -> Option<Block> {
+        let number = at / BLOCK_BYTES;
+        let start = number * BLOCK_BYTES;
+        if start < self.segments.first() || start + BLOCK_BYTES > self.marks.confirmed() {
+            return None;
+        }
+        let bytes = match self.blocks.look_up(number, records) {
+            Lookup::Kept(bytes) => bytes,
+            Lookup::Wanted(memory) => {
+                let bytes = self.load_block(start, memory, mode)?;
+                self.blocks.keep(number, bytes.clone());
+                bytes
+            }
+            Lookup::Unknown => return None,
+        };
+        Some(Block { start, bytes })
+    }
+
+    /// None if the block doesn't lie in one file, or can't be read: the read of a record itself will say why.
+    fn load_block(&self, at: i64, mut memory: BytesMut, mode: ReadMode) -> Option<Bytes> {
+        let (start, file) = self.segments.reader(at).ok()?;
+        if at + BLOCK_BYTES > start + self.segments.file_bytes() {
+            return None;
+        }
+        file.read_exact_at(&mut memory, (at - start) as u64, mode).ok()?;
+        Some(memory.freeze())
+    }
+}
+
+impl BlockReader<'_> {
+    /// Whether the block of the read before has these bytes.
+    pub fn holds(&self, at: i64, len: usize) -> bool {
+        self.last.as_ref().and_then(|block| block.from(at)).is_some_and(|bytes| bytes.len() >= len)
+    }
+
+    /// Appends these bytes to `out`, unless a block that they lie in is neither kept nor worth it. `records` says how
+    /// many records the caller wants of those that begin or go on in the block of a position.
+    pub fn copy(&mut self, at: i64, len: usize, records: impl Fn(i64) -> usize, out: &mut Vec<u8>) -> bool {
+        // What is larger is worth a read of its own.
+        if len > BLOCK_BYTES as usize {
+            return false;
+        }
+        let before = out.len();
+        let (mut at, mut rest) = (at, len);
+        while rest > 0 {
+            let Some(bytes) = self.from(at, || records(at)) else {
+                out.truncate(before);
+                return false;
+            };
+            let part = bytes.len().min(rest);
+            out.extend_from_slice(&bytes[..part]);
+            (at, rest) = (at + part as i64, rest - part);
+        }
+        true
+    }
+
+    fn from(&mut self, at: i64, records: impl FnOnce() -> usize) -> Option<&[u8]> {
+        if self.last.as_ref().is_none_or(|block| block.from(at).is_none()) {
+            self.last = self.log.block(at, records, self.mode);
+        }
+        self.last.as_ref()?.from(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commit_log::segments::Segments;
+    use crate::files::OsFiles;
+    use crate::options::StoreOptions;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicI64;
+
+    /// The first file ends in the middle of a block, and the log in the middle of another.
+    const FILE_BYTES: i64 = 3 * BLOCK_BYTES + BLOCK_BYTES / 2;
+    const END: i64 = 6 * BLOCK_BYTES + 100;
+
+    fn byte_at(at: i64) -> u8 {
+        (at % 251) as u8
+    }
+
+    fn fill(segments: &Segments, byte: impl Fn(i64) -> u8) {
+        for start in [0, FILE_BYTES] {
+            let bytes: Vec<u8> = (start..END.min(start + FILE_BYTES)).map(&byte).collect();
+            segments.writer(start).unwrap().write_all_at(&[&bytes], 0).unwrap();
+        }
+    }
+
+    fn log(dir: &tempfile::TempDir) -> CommitLog {
+        let segments = Segments::load(Arc::new(OsFiles), dir.path(), FILE_BYTES as u64, "key").unwrap();
+        fill(&segments, byte_at);
+        let options = StoreOptions::new(dir.path().to_path_buf());
+        CommitLog::open(segments, END, Arc::new(AtomicI64::new(0)), &options).unwrap()
+    }
+
+    /// Copies for somebody who wants so many records of each block; none if it can't be had.
+    fn copy(
+        reader: &mut BlockReader<'_>,
+        at: i64,
+        len: i64,
+        records: impl Fn(i64) -> usize,
+    ) -> Option<Vec<u8>> {
+        let mut out = b"before".to_vec();
+        let copied = reader.copy(at, len as usize, records, &mut out);
+        assert_eq!(out[..6], *b"before");
+        assert!(copied || out.len() == 6, "something was left");
+        copied.then(|| out.split_off(6))
+    }
+
+    const MANY: fn(i64) -> usize = |_| 100;
+
+    #[test]
+    fn bytes_come_from_one_block_or_from_two() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let check = |at: i64, len: i64, expected: bool| {
+            let found = copy(&mut log.block_reader(ReadMode::Cached), at, len, MANY);
+            let bytes = || (at..at + len).map(byte_at).collect::<Vec<u8>>();
+            assert_eq!(found, expected.then(bytes), "{len} bytes at {at}");
+        };
+        for round in 0..2 {
+            check(0, 10, true);
+            check(BLOCK_BYTES - 10, 10, true);
+            check(BLOCK_BYTES - 10, 11, true);
+            check(BLOCK_BYTES - 1, BLOCK_BYTES, true);
+            check(BLOCK_BYTES, BLOCK_BYTES + 1, false);
+            // A block that lies in two files is none.
+            check(3 * BLOCK_BYTES - 10, 10, true);
+            check(3 * BLOCK_BYTES - 10, 11, false);
+            check(4 * BLOCK_BYTES - 10, 20, false);
+            // The last one isn't full.
+            check(6 * BLOCK_BYTES - 10, 10, true);
+            check(6 * BLOCK_BYTES - 10, 20, false);
+            check(END + BLOCK_BYTES, 10, false);
+            if round == 0 {
+                // What was kept is not read again.
+                fill(&log.segments, |_| 0);
+            }
+        }
+    }
+
+    #[test]
+    fn half_a_record_is_left_out_if_the_other_block_is_not_worth_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let mut reader = log.block_reader(ReadMode::Cached);
+        let few_of_the_second = |at: i64| if at < BLOCK_BYTES { 100 } else { 1 };
+        assert_eq!(copy(&mut reader, BLOCK_BYTES - 10, 20, few_of_the_second), None);
+        // The others who ask for it make it worth it.
+        let asked =
+            (0..100).take_while(|_| copy(&mut reader, BLOCK_BYTES - 10, 20, few_of_the_second).is_none());
+        assert!(asked.count() < 10);
+    }
+
+    #[test]
+    fn a_block_in_use_outlives_the_table_and_a_removed_file_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let mut reader = log.block_reader(ReadMode::Cached);
+        assert!(copy(&mut reader, 5, 10, MANY).is_some() && reader.holds(5, 10));
+        assert!(!reader.holds(BLOCK_BYTES - 5, 10));
+        for number in 1_000..2_000 {
+            log.blocks.look_up(number, || 1);
+        }
+        fill(&log.segments, |_| 0);
+        assert_eq!(copy(&mut reader, 5, 10, MANY), Some((5..15).map(byte_at).collect()));
+        log.segments.remove_first().unwrap();
+        assert_eq!(copy(&mut log.block_reader(ReadMode::Blocking), 5, 10, MANY), None);
+        assert!(copy(&mut log.block_reader(ReadMode::Blocking), 4 * BLOCK_BYTES, 10, MANY).is_some());
+    }
+}
