@@ -8,7 +8,7 @@ use crate::incoming::Incoming;
 use crate::output::Output;
 use crate::registry::Registry;
 use crate::scratch;
-use crate::server::Phase;
+use crate::server::Running;
 use crate::service::Service;
 use roxmq_protocol::frame::{Frame, FrameError};
 use std::future::Future;
@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
 use tokio::time::Sleep;
 
 /// Above it no more requests are served before some of the answers have been sent.
@@ -45,8 +44,8 @@ pub(crate) struct Driver<S: Service, IO> {
     /// Something was written since the last flush, which only TLS needs.
     unflushed: bool,
     ending: Ending,
-    /// Lets a server wait for its tasks.
-    _running: Option<watch::Receiver<Phase>>,
+    /// None for a connection that was not accepted.
+    _running: Option<Running>,
 }
 
 /// The way to the end, once nothing more is served.
@@ -83,7 +82,7 @@ impl<S: Service, IO> Driver<S, IO> {
         service: Arc<S>,
         connection: Arc<Connection>,
         registry: Arc<Registry>,
-        running: Option<watch::Receiver<Phase>>,
+        running: Option<Running>,
     ) -> Self {
         registry.add(&connection);
         let session = Some(service.open(&connection));

@@ -7,7 +7,7 @@ use crate::options::{ServerOptions, TlsMode};
 use crate::proxy_protocol::{self, ProxyError, Sniffed};
 use crate::registry::Registry;
 use crate::rewound::Rewound;
-use crate::server::{Phase, reached};
+use crate::server::{Phase, Running};
 use crate::service::Service;
 use crate::sniff::{self, Protocol};
 use crate::tls::TlsError;
@@ -17,7 +17,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -63,12 +62,7 @@ enum GreetError {
 
 impl<S: Service> Greeter<S> {
     /// Finds out what was accepted, and hands it on.
-    pub async fn serve(
-        self: Arc<Self>,
-        stream: TcpStream,
-        remote: SocketAddr,
-        mut phase: watch::Receiver<Phase>,
-    ) {
+    pub async fn serve(self: Arc<Self>, stream: TcpStream, remote: SocketAddr, mut running: Running) {
         let greeting = async {
             // Java's clients connect to every name server, long before they ask one of them something.
             let first = timeout(self.options.idle_timeout, stream.peek(&mut [0])).await?;
@@ -79,10 +73,10 @@ impl<S: Service> Greeter<S> {
         };
         let greeted = tokio::select! {
             greeted = greeting => greeted,
-            () = reached(Phase::Draining, &mut phase) => return,
+            () = running.reached(Phase::Draining) => return,
         };
         match greeted {
-            Ok(Ok(greeted)) => self.hand_on(greeted, phase),
+            Ok(Ok(greeted)) => self.hand_on(greeted, running),
             Ok(Err(GreetError::PeerLeft)) => {
                 tracing::debug!(%remote, "the peer left before it said anything")
             }
@@ -129,12 +123,12 @@ impl<S: Service> Greeter<S> {
     }
 
     /// To a task of its own, which is no larger than it needs to be.
-    fn hand_on(&self, greeted: Greeted, phase: watch::Receiver<Phase>) {
+    fn hand_on(&self, greeted: Greeted, mut running: Running) {
         let Greeted { ends, protocol, io, received } = greeted;
         if protocol == Protocol::Remoting {
             match io {
-                PlainOrTls::Plain(io) => self.drive(io, received, ends, phase),
-                PlainOrTls::Tls(io) => self.drive(io, received, ends, phase),
+                PlainOrTls::Plain(io) => self.drive(io, received, ends, running),
+                PlainOrTls::Tls(io) => self.drive(io, received, ends, running),
             }
             return;
         }
@@ -143,7 +137,7 @@ impl<S: Service> Greeter<S> {
             PlainOrTls::Plain(io) => Box::new(Rewound::new(received, io)),
             PlainOrTls::Tls(io) => Box::new(Rewound::new(received, io)),
         };
-        let mut ending = phase.clone();
+        let phase = running.phase.clone();
         let connection = HttpConnection { stream, remote: ends.remote, local: ends.local, secure, phase };
         let served = match (protocol, &self.options.http2) {
             (Protocol::Http2, Some(http2)) => http2.serve(connection),
@@ -153,12 +147,12 @@ impl<S: Service> Greeter<S> {
         tokio::spawn(async move {
             tokio::select! {
                 () = served => {}
-                () = reached(Phase::Ending, &mut ending) => {}
+                () = running.reached(Phase::Ending) => {}
             }
         });
     }
 
-    fn drive<IO>(&self, io: IO, received: Vec<u8>, ends: Ends, phase: watch::Receiver<Phase>)
+    fn drive<IO>(&self, io: IO, received: Vec<u8>, ends: Ends, running: Running)
     where
         IO: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -170,7 +164,7 @@ impl<S: Service> Greeter<S> {
             self.service.clone(),
             connection,
             self.registry.clone(),
-            Some(phase),
+            Some(running),
         ));
     }
 }

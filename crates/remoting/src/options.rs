@@ -1,6 +1,7 @@
 //! What a server can be told.
 
 use crate::http::Http2;
+use crate::reactors::Reactors;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ pub struct ServerOptions {
     pub readiness: Readiness,
     /// What serves HTTP/2 connections; by default every call is answered as unimplemented.
     pub http2: Option<Arc<dyn Http2>>,
+    /// Where connections live; by default they are tasks of the runtime that the server was started on.
+    pub reactors: Option<Reactors>,
 }
 
 impl Default for ServerOptions {
@@ -34,6 +37,7 @@ impl Default for ServerOptions {
             output_bytes_max: 64 * 1024 * 1024,
             readiness: Readiness::default(),
             http2: None,
+            reactors: None,
         }
     }
 }

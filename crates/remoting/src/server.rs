@@ -3,6 +3,7 @@
 use crate::connection::{Abort, Stage};
 use crate::greeting::Greeter;
 use crate::options::ServerOptions;
+use crate::reactors::Place;
 use crate::registry::Registry;
 use crate::service::Service;
 use crate::tls::TlsError;
@@ -11,7 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
 /// Connections that the kernel keeps for us until we accept them.
@@ -48,6 +49,19 @@ pub(crate) async fn reached(awaited: Phase, phase: &mut watch::Receiver<Phase>) 
     let _ = phase.wait_for(|phase| *phase >= awaited).await;
 }
 
+/// What a connection's task holds until it ends: the server waits for that, and its reactor has room again.
+pub(crate) struct Running {
+    /// None without reactors.
+    _place: Option<Place>,
+    pub phase: watch::Receiver<Phase>,
+}
+
+impl Running {
+    pub async fn reached(&mut self, awaited: Phase) {
+        reached(awaited, &mut self.phase).await;
+    }
+}
+
 /// A running server. Dropped without a shutdown, it closes everything at once.
 #[derive(Debug)]
 pub struct Server {
@@ -58,7 +72,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds every address, and serves each connection on a task of the current tokio runtime.
+    /// Binds every address, and serves each connection on a task: of the reactor that it gets a place on, or of the current
+    /// tokio runtime if there are none.
     pub async fn start<S: Service>(options: ServerOptions, service: Arc<S>) -> Result<Server, StartError> {
         let tls = TlsServer::new(options.tls.clone())?;
         let listeners =
@@ -138,11 +153,9 @@ async fn accept<S: Service>(listener: TcpListener, greeter: Arc<Greeter<S>>, pha
         match accepted {
             Ok((stream, remote)) => {
                 pause = ACCEPT_PAUSE_MIN;
-                if let Err(error) = stream.set_nodelay(true) {
+                if let Err(error) = serve(&greeter, stream, remote, &phase) {
                     tracing::debug!(%remote, %error, "the peer left before it was greeted");
-                    continue;
                 }
-                tokio::spawn(greeter.clone().serve(stream, remote, phase.clone()));
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
@@ -153,4 +166,29 @@ async fn accept<S: Service>(listener: TcpListener, greeter: Arc<Greeter<S>>, pha
             }
         }
     }
+}
+
+/// Starts the task of a connection.
+fn serve<S: Service>(
+    greeter: &Arc<Greeter<S>>,
+    stream: TcpStream,
+    remote: SocketAddr,
+    phase: &watch::Receiver<Phase>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (greeter, phase) = (greeter.clone(), phase.clone());
+    let Some(reactors) = greeter.options.reactors.clone() else {
+        tokio::spawn(greeter.serve(stream, remote, Running { _place: None, phase }));
+        return Ok(());
+    };
+    let stream = stream.into_std()?;
+    let (runtime, place) = reactors.place();
+    let running = Running { _place: Some(place), phase };
+    runtime.spawn(async move {
+        match TcpStream::from_std(stream) {
+            Ok(stream) => greeter.serve(stream, remote, running).await,
+            Err(error) => tracing::debug!(%remote, %error, "a connection has no place on its reactor"),
+        }
+    });
+    Ok(())
 }

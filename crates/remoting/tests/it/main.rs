@@ -8,6 +8,7 @@ mod http;
 mod limits;
 mod local;
 mod proxy;
+mod reactors;
 mod shutdown;
 mod support;
 mod tls;
