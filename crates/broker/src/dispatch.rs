@@ -35,7 +35,7 @@ pub(crate) enum Handler {
     Ack,
     /// Answered at once: it waits for nothing.
     Now(fn(&Broker, &Caller<'_>, &Frame<'_>) -> Result<Command, Refusal>),
-    /// May wait for the disk, so it runs on a thread where that hurts nobody.
+    /// May wait for the disk, or put a large table together, so it runs on a thread where that hurts nobody.
     Disk(fn(&Broker, &Command) -> Result<Command, Refusal>),
     /// As `Disk`, for those only whom `admin_rights` lets.
     Operator(fn(&Broker, &Command) -> Result<Command, Refusal>),
@@ -126,7 +126,7 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
 
         GET_CONSUMER_CONNECTION_LIST => Now(tools::connections::of_consumer_group),
         GET_PRODUCER_CONNECTION_LIST => Now(tools::connections::of_producer_group),
-        GET_ALL_PRODUCER_INFO => Now(tools::connections::all_producers),
+        GET_ALL_PRODUCER_INFO => Disk(tools::connections::all_producers),
         GET_CONSUMER_RUNNING_INFO => Later(tools::relay::running_info),
         CONSUME_MESSAGE_DIRECTLY => Later(tools::relay::consume_directly),
         GET_TOPIC_STATS_INFO => Disk(tools::topic_stats::handle),
@@ -137,7 +137,7 @@ pub(crate) fn handler(code: i32) -> Option<Handler> {
         QUERY_TOPIC_CONSUME_BY_WHO => Now(tools::subscriptions::groups_of_topic),
         QUERY_TOPICS_BY_CONSUMER => Now(tools::subscriptions::topics_of_group),
         QUERY_SUBSCRIPTION_BY_CONSUMER => Now(tools::subscriptions::subscription),
-        GET_ALL_CONSUMER_OFFSET => Now(tools::offset_tables::of_consumers),
+        GET_ALL_CONSUMER_OFFSET => Disk(tools::offset_tables::of_consumers),
         GET_TIMER_CHECK_POINT => Disk(timers::show_checkpoint),
         GET_TIMER_METRICS => Disk(timers::show_metrics),
         GET_ALL_DELAY_OFFSET => Now(tools::offset_tables::of_delay_levels),

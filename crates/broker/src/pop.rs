@@ -103,7 +103,7 @@ pub(crate) fn serve(
 
 fn serve_from_disk(broker: &Arc<Broker>, request: Box<PopRequest>) {
     let broker = Arc::clone(broker);
-    let runtime = broker.holds.runtime().clone();
+    let runtime = broker.disk_work.runtime().clone();
     let promise = request.wait.connection.promise_answer();
     runtime.spawn(async move {
         let connection = Arc::clone(&request.wait.connection);

@@ -104,7 +104,7 @@ fn read(
 /// Answers a pull whose messages aren't in memory, when they have been read.
 fn read_from_disk(broker: &Arc<Broker>, hold: Hold) {
     let broker = Arc::clone(broker);
-    let runtime = broker.holds.runtime().clone();
+    let runtime = broker.disk_work.runtime().clone();
     runtime.spawn(async move {
         let Hold { pull, reply_to, connection } = hold;
         let promise = connection.promise_answer();

@@ -47,7 +47,7 @@ pub(crate) fn of_producer_group(
     Ok(answer(&ProducerConnection { connection_set: connections(&group.members) }))
 }
 
-pub(crate) fn all_producers(broker: &Broker, _: &Caller<'_>, _: &Frame<'_>) -> Result<Command, Refusal> {
+pub(crate) fn all_producers(broker: &Broker, _: &Command) -> Result<Command, Refusal> {
     let groups = broker.clients.producer_groups();
     let data = groups.iter().map(|group| (group.name.to_string(), producers(&group.members))).collect();
     Ok(answer(&ProducerTableInfo { data }))

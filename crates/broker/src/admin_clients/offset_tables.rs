@@ -11,7 +11,7 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
 use std::collections::BTreeMap;
 
-pub(crate) fn of_consumers(broker: &Broker, _: &Caller<'_>, _: &Frame<'_>) -> Result<Command, Refusal> {
+pub(crate) fn of_consumers(broker: &Broker, _: &Command) -> Result<Command, Refusal> {
     let committed = broker.offsets.all();
     let topics_of = |topics: &BTreeMap<String, _>| topics.keys().cloned().collect();
     let groups = committed.iter().map(|(group, topics)| (group.clone(), topics_of(topics)));

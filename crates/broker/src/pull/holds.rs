@@ -9,9 +9,8 @@ use roxmq_remoting::Output;
 use roxmq_store::files::ReadMode;
 use roxmq_store::read::{ReadResult, ReadStatus};
 use roxmq_store::{ConsumeQueue, Millis};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use tokio::runtime::Handle;
 
 /// Tables with a lock each, so that queues rarely wait for each other.
 const SHARDS: usize = 16;
@@ -23,7 +22,6 @@ type Shard = HoldTable<QueueKey, Box<Hold>>;
 pub(crate) struct Holds {
     shards: [Mutex<Shard>; SHARDS],
     deadlines: Deadlines,
-    runtime: OnceLock<Handle>,
     /// Nobody may wait any more.
     closed: AtomicBool,
 }
@@ -33,18 +31,12 @@ impl Default for Holds {
         Holds {
             shards: std::array::from_fn(|_| Mutex::new(HoldTable::new(HOLDS_MAX / SHARDS))),
             deadlines: Deadlines::default(),
-            runtime: OnceLock::new(),
             closed: AtomicBool::new(false),
         }
     }
 }
 
 impl Holds {
-    /// The runtime that disk reads are started on: messages also arrive on threads that belong to none.
-    pub(crate) fn runtime(&self) -> &Handle {
-        self.runtime.get_or_init(Handle::current)
-    }
-
     fn shard(&self, queue: QueueKey) -> &Mutex<Shard> {
         // The low bits of an address are always the same.
         &self.shards[(queue.0 >> 6) % SHARDS]
@@ -167,7 +159,6 @@ impl Broker {
 /// Answers the pulls whose time is up, each at its deadline. Runs until its task is dropped.
 pub(crate) async fn run_deadlines(broker: Arc<Broker>) {
     let holds = &broker.holds;
-    holds.runtime();
     holds.deadlines.run(&*broker.clock, || holds.next_deadline(), |now| holds.finish_due(&broker, now)).await;
 }
 
