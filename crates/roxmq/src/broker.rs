@@ -36,7 +36,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if node.config.namesrv_addr.is_empty() {
         bail!("a broker needs name servers: give -n HOST:PORT, or set namesrvAddr or NAMESRV_ADDR");
     }
-    node::runtime()?.block_on(serve(node, options, proxy, started))
+    node::run(options, |options| serve(node, options, proxy, started))
 }
 
 async fn serve(

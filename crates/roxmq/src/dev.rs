@@ -41,7 +41,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let proxy = node::proxy_config(arguments.settings.proxy_file())?;
     let mut node = BrokerNode::new(crate::settings::broker_config(pairs, None)?)?;
     node.config.namesrv_addr = SocketAddr::new(node.bind, port).to_string();
-    node::runtime()?.block_on(serve(node, options, proxy, started))
+    node::run(options, |options| serve(node, options, proxy, started))
 }
 
 async fn serve(

@@ -27,7 +27,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         config.config_store_path = file.clone();
     }
     let options = node::server_options(&pairs)?;
-    node::runtime()?.block_on(serve(config, options, started))
+    node::run(options, |options| serve(config, options, started))
 }
 
 async fn serve(config: NamesrvConfig, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {

@@ -22,20 +22,38 @@ use combined::Combined;
 use anyhow::{Context, bail};
 use roxmq_broker::registration::RemoteNameServers;
 use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, CurrentConfig, StartReport};
-use roxmq_remoting::{Client, Server, ServerOptions, Service};
+use roxmq_remoting::{Client, ReactorThreads, Server, ServerOptions, Service};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long connections may take to finish what is in flight when the process stops.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
-pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+/// Runs a server to its end. Its connections get a thread for each core; everything else is done on the main runtime.
+pub fn run<F>(mut options: ServerOptions, serve: impl FnOnce(ServerOptions) -> F) -> anyhow::Result<ExitCode>
+where
+    F: Future<Output = anyhow::Result<ExitCode>>,
+{
     files::raise_limit();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+    let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = ReactorThreads::start(cores).context("cannot start the threads of connections")?;
+    options.reactors = Some(threads.reactors());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let served = runtime.block_on(serve(options));
+    // A server has closed its connections by now. What else lives on their threads, those to brokers for one, ends last.
+    drop(runtime);
+    drop(threads);
+    served
 }
 
 /// A broker that is to listen, and where it says it is.

@@ -66,7 +66,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let bind = node::bind_address(last(&pairs, "bindAddress").unwrap_or_default())?;
     let options = node::server_options(&pairs)?;
     let tls = node::client_tls(&pairs)?;
-    node::runtime()?.block_on(serve(config, bind, options, tls, started))
+    node::run(options, |options| serve(config, bind, options, tls, started))
 }
 
 fn read(file: Option<PathBuf>, pairs: &[(String, String)]) -> anyhow::Result<ProxyConfig> {

@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let ports = [arguments.namesrv_port, port, fast_port, grpc_port];
     // The broker tells its own name server as it would tell any other: over a socket.
     broker.config.namesrv_addr = SocketAddr::new(reachable(broker.bind), arguments.namesrv_port).to_string();
-    node::runtime()?.block_on(serve(broker, options, proxy, &ports, started))
+    node::run(options, |options| serve(broker, options, proxy, &ports, started))
 }
 
 async fn serve(
