@@ -178,15 +178,15 @@ impl ConsumeQueue {
         let before = out.len();
         let mut at = from.0;
         while at < end {
-            let file_end = {
+            let written = {
                 let state = self.state.lock();
                 if at >= state.tail.start() {
                     state.tail.copy(at, end.min(state.tail.next()), out);
                     break;
                 }
-                end.min(state.tail.start())
+                state.tail.start()
             };
-            match self.files.read(self, at, file_end, out, mode) {
+            match self.files.read(self, at..end.min(written), written, out, mode) {
                 Ok(count) => at += count as i64,
                 // What was read before is an answer; whoever asks for the rest finds the same error.
                 Err(_) if out.len() > before => break,

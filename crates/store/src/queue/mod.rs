@@ -8,6 +8,7 @@ mod cut;
 pub(crate) mod entry;
 mod load;
 pub(crate) mod names;
+mod pages;
 mod queue_files;
 mod snapshot;
 mod table;

@@ -4,6 +4,7 @@
 use crate::files::{File, FileSystem, OpenMode, ReadMode};
 use crate::position::PhyOffset;
 use crate::queue::entry::{ENTRY_BYTES, EntryBytes, QueueEntry};
+use crate::queue::pages::{PAGE_ENTRIES, Page, Pages};
 use crate::queue::unsynced::Unsynced;
 use crate::queue::{ConsumeQueue, names};
 use lru::LruCache;
@@ -11,15 +12,13 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// Open queue files of all queues together.
 const OPEN_FILES_MAX: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
-
-/// Entries that one read brings: about a page.
-const READ_ENTRIES_MAX: usize = 204;
 
 pub(super) struct QueueFiles {
     fs: Arc<dyn FileSystem>,
@@ -32,6 +31,7 @@ pub(super) struct QueueFiles {
     reshaped: AtomicU64,
     active: Mutex<Vec<Arc<ConsumeQueue>>>,
     open: Mutex<LruCache<FileKey, Arc<dyn File>>>,
+    pages: Pages,
     unsynced: Mutex<Unsynced>,
     /// Held by whoever changes files or cuts queues, so that they come one after the other.
     pub(super) maintenance: Mutex<()>,
@@ -57,6 +57,7 @@ impl QueueFiles {
             reshaped: AtomicU64::new(0),
             active: Mutex::new(Vec::new()),
             open: Mutex::new(LruCache::new(OPEN_FILES_MAX)),
+            pages: Pages::default(),
             unsynced: Mutex::new(Unsynced::unknown()),
             maintenance: Mutex::new(()),
         }
@@ -116,22 +117,53 @@ impl QueueFiles {
         self.active.lock().extend(queues);
     }
 
-    /// Reads entries from `from` on, up to `to`, the end of the file or a page, whichever comes first.
+    /// Reads the entries of some offsets, or of the first of them: up to the end of a page. All entries before
+    /// `written` are in the files.
     pub(super) fn read(
         &self,
         queue: &ConsumeQueue,
-        from: i64,
-        to: i64,
+        offsets: Range<i64>,
+        written: i64,
         out: &mut Vec<QueueEntry>,
         mode: ReadMode,
     ) -> io::Result<usize> {
+        let from = offsets.start;
         let file_start = self.file_of(from);
-        let count = (to.min(file_start + self.file_entries) - from).min(READ_ENTRIES_MAX as i64) as usize;
-        let mut buffer = [[0; ENTRY_BYTES]; READ_ENTRIES_MAX];
+        let page_start = from - (from - file_start) % PAGE_ENTRIES;
+        let page_end = (page_start + PAGE_ENTRIES).min(file_start + self.file_entries);
+        let to = offsets.end.min(page_end);
+        if page_end <= written {
+            let page = self.page(queue, page_start..page_end, mode)?;
+            let entries = (from - page_start) as usize..(to - page_start) as usize;
+            out.extend(page[entries].iter().map(QueueEntry::decode));
+        } else {
+            out.extend(self.read_entries(queue, from..to, mode)?.iter().map(QueueEntry::decode));
+        }
+        Ok((to - from) as usize)
+    }
+
+    fn page(&self, queue: &ConsumeQueue, offsets: Range<i64>, mode: ReadMode) -> io::Result<Page> {
+        let start = offsets.start;
+        if let Some(page) = self.pages.get(queue.serial, start) {
+            return Ok(page);
+        }
+        let page = Arc::new(self.read_entries(queue, offsets, mode)?);
+        self.pages.keep(queue.serial, start, &page);
+        Ok(page)
+    }
+
+    /// Reads entries of one file.
+    fn read_entries(
+        &self,
+        queue: &ConsumeQueue,
+        offsets: Range<i64>,
+        mode: ReadMode,
+    ) -> io::Result<Vec<EntryBytes>> {
+        let file_start = self.file_of(offsets.start);
         let file = self.open(queue, file_start)?;
-        file.read_exact_at(buffer[..count].as_flattened_mut(), byte_at(from - file_start), mode)?;
-        out.extend(buffer[..count].iter().map(QueueEntry::decode));
-        Ok(count)
+        let mut entries = vec![[0; ENTRY_BYTES]; (offsets.end - offsets.start) as usize];
+        file.read_exact_at(entries.as_flattened_mut(), byte_at(offsets.start - file_start), mode)?;
+        Ok(entries)
     }
 
     pub(super) fn read_one(&self, queue: &ConsumeQueue, offset: i64) -> io::Result<QueueEntry> {
@@ -161,6 +193,7 @@ impl QueueFiles {
             opened => opened?,
         };
         self.unsynced.lock().written(queue, file_start);
+        self.pages.forget(queue.serial);
         let at = byte_at(offset - file_start);
         file.clear(at, self.file_bytes() - at)
     }
@@ -169,6 +202,7 @@ impl QueueFiles {
     pub(super) fn remove(&self, queue: &ConsumeQueue, file_start: i64) -> io::Result<()> {
         let key = (queue.serial, file_start);
         self.open.lock().pop(&key);
+        self.pages.forget(queue.serial);
         let path = self.path(queue, file_start)?;
         match self.fs.remove_file(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -187,6 +221,7 @@ impl QueueFiles {
         for key in keys {
             open.pop(&key);
         }
+        self.pages.forget(queue.serial);
         self.unsynced.lock().forget(queue.serial, topic_dir);
     }
 

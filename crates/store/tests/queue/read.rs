@@ -65,6 +65,62 @@ fn an_idle_queue_is_read_from_the_disk_and_a_busy_one_from_memory() {
     check_holds(&queue, 0..5);
 }
 
+/// Files of ten entries are pages of ten, so what a read leaves over is here for the next one.
+#[test]
+fn a_full_page_is_read_once_and_a_growing_one_each_time() {
+    let files = FaultFiles::new();
+    let table = stored(&files, 25);
+    let queue = table.get(TOPIC, QueueId(0)).unwrap();
+    for _ in 0..5 {
+        table.write_behind().unwrap();
+    }
+    let check = |from: i64, max: usize, mode: ReadMode, expected: Option<std::ops::Range<i64>>| {
+        let mut out = Vec::new();
+        match queue.read(QueueOffset(from), max, &mut out, mode) {
+            Ok(count) => {
+                assert_eq!(count, out.len());
+                assert_eq!(out, expected.unwrap().map(entry).collect::<Vec<_>>(), "{from}");
+            }
+            Err(error) => assert_eq!((error.kind(), expected), (std::io::ErrorKind::WouldBlock, None)),
+        }
+    };
+    check(3, 2, ReadMode::Blocking, Some(3..5));
+    check(21, 2, ReadMode::Blocking, Some(21..23));
+    files.set_cold(true);
+    check(5, 2, ReadMode::Cached, Some(5..7));
+    check(0, 10, ReadMode::Cached, Some(0..10));
+    check(8, 10, ReadMode::Cached, Some(8..10));
+    check(10, 1, ReadMode::Cached, None);
+    check(23, 2, ReadMode::Cached, None);
+    check(18, 5, ReadMode::Blocking, Some(18..23));
+    check(10, 20, ReadMode::Cached, Some(10..20));
+}
+
+/// Pages of what a queue was cut off from, or of a queue that had the name before, are nobody's.
+#[test]
+fn after_a_cut_or_a_removal_no_old_page_is_read() {
+    // Within files, and at a file's beginning.
+    for cut in [12, 20, 25] {
+        let files = FaultFiles::new();
+        let table = stored(&files, 30);
+        let queue = table.get(TOPIC, QueueId(0)).unwrap();
+        let become_idle = || (0..5).for_each(|_| table.write_behind().unwrap());
+        become_idle();
+        check_holds(&queue, 0..30);
+        table.truncate(at(cut)).unwrap();
+        check_holds(&queue, 0..cut);
+        push(&queue, 100..120);
+        become_idle();
+        assert_eq!(read_all(&queue), (0..cut).chain(100..120).map(entry).collect::<Vec<_>>(), "{cut}");
+        table.remove_topic(TOPIC).unwrap();
+        assert_eq!(read_all(&queue), []);
+        let queue = table.get_or_create(TOPIC, QueueId(0));
+        push(&queue, 200..215);
+        become_idle();
+        assert_eq!(read_all(&queue), (200..215).map(entry).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn entries_behind_the_visible_end_of_the_log_are_not_shown() {
     let files = FaultFiles::new();
