@@ -11,6 +11,7 @@ mod message;
 mod properties;
 mod rules;
 mod single;
+mod topics;
 mod unique_id;
 
 pub(crate) use admit::dead_letter_topic;

@@ -11,6 +11,7 @@ use crate::store::Store;
 use bytes::Bytes;
 use roxmq_protocol::record::{self, FILLER_BYTES, RecordFields, TooLong};
 use roxmq_protocol::sys_flag;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Queues that a batch remembers from one burst to the next.
@@ -69,17 +70,18 @@ impl AppendBatch {
         if self.records.is_empty() {
             self.prepare(core);
         }
-        let bytes = record::encode(&mut self.bytes, &fields(message))?;
         let target = self.target(core, message.topic, message.queue_id);
-        self.keys.extend_from_slice(message.key_hashes);
-        self.records.push(Pending {
-            bytes,
+        let mut record = Pending {
+            bytes: 0,
             target,
             queued: sys_flag::is_queued(message.sys_flag),
             queue_offset: 0,
             tags_code: message.tags_code,
             keys: message.key_hashes.len(),
-        });
+        };
+        record.bytes = record::encode(&mut self.bytes, &fields(message))?;
+        self.keys.extend_from_slice(message.key_hashes);
+        self.records.push(record);
         Ok(())
     }
 
@@ -116,6 +118,11 @@ impl AppendBatch {
     /// Encoded bytes so far.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Bytes of these records together.
+    pub fn bytes_of(&self, records: Range<usize>) -> usize {
+        self.records[records].iter().map(|record| record.bytes).sum()
     }
 
     /// After a successful append: the places, in the order of the pushes.

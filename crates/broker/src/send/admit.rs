@@ -1,6 +1,7 @@
 //! Whether a message may come in, and which queue it goes to. The order of the rules is that of the Java server.
 
 use super::rules;
+use super::topics::{KnownTopics, TopicIndex};
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 /// A message that the rules have let through.
 pub(super) struct Admitted {
-    pub(super) topic: Arc<Topic>,
+    pub(super) topic: TopicIndex,
     pub(super) queue_id: QueueId,
     /// It has failed too often, or its group consumes in order: the topic is the group's dead-letter topic.
     pub(super) dead_letter: bool,
@@ -26,18 +27,19 @@ pub(super) struct Admitted {
 pub(super) fn admit(
     broker: &Broker,
     config: &BrokerConfig,
+    topics: &mut KnownTopics,
     header: &SendHeader<'_>,
     client_version: i32,
     turn: u32,
 ) -> Result<Admitted, Refusal> {
     rules::check_broker_writable(config.broker_permission, &config.broker_name)?;
     rules::check_open(&header.topic)?;
-    let topic = match broker.topics.get(&header.topic) {
+    let topic = match topics.find(broker, &header.topic) {
         Some(topic) => topic,
-        None => create_topic(broker, header)?,
+        None => topics.add(create_topic(broker, header)?),
     };
-    rules::check_topic_writable(&topic)?;
-    let queue_id = rules::choose_queue(&topic, header.queue_id, turn)?;
+    rules::check_topic_writable(&topics[topic])?;
+    let queue_id = rules::choose_queue(&topics[topic], header.queue_id, turn)?;
     rules::check_sys_flag(header.sys_flag)?;
     let Some(group) = names::group_of_retry_topic(&header.topic) else {
         return Ok(Admitted { topic, queue_id, dead_letter: false });
@@ -47,7 +49,7 @@ pub(super) fn admit(
     }
     if is_given_up(broker, header, group, client_version)? {
         return Ok(Admitted {
-            topic: dead_letter_topic(broker, group)?,
+            topic: topics.add(dead_letter_topic(broker, group)?),
             queue_id: QueueId(0),
             dead_letter: true,
         });

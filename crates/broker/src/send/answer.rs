@@ -1,10 +1,10 @@
 //! Sends that are taken and wait to be stored, and their answers.
 
 use super::failure::{self, FlushFailure};
+use super::topics::{KnownTopics, TopicIndex};
 use crate::Broker;
 use crate::config::BrokerConfig;
 use crate::refusal::Refusal;
-use crate::topics::Topic;
 use roxmq_protocol::code::response;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::header::{Encoding, Header};
@@ -35,8 +35,7 @@ pub(super) struct PendingSend {
     pub(super) is_inner_batch: bool,
     /// For a timer message the time in its recall handle.
     pub(super) recall_ms: Option<Millis>,
-    pub(super) topic: Arc<Topic>,
-    pub(super) record_bytes: usize,
+    pub(super) topic: TopicIndex,
 }
 
 impl PendingSend {
@@ -97,6 +96,8 @@ pub(super) struct Answers<'a> {
     pub(super) keys: &'a str,
     /// Where the messages of the batch came to lie.
     pub(super) stored: &'a [Stored],
+    /// Those that the sends name.
+    pub(super) topics: &'a KnownTopics,
 }
 
 impl Answers<'_> {
@@ -133,9 +134,9 @@ impl Answers<'_> {
             store_host: self.sender.store_host,
             phy_offset: place.phy_offset.0,
         }));
-        let recall_handle = send
-            .recall_ms
-            .map(|time| RecallHandle::encode(&send.topic.topic_name, &self.sender.broker_name, time.0, key));
+        let recall_handle = send.recall_ms.map(|time| {
+            RecallHandle::encode(&self.topics[send.topic].topic_name, &self.sender.broker_name, time.0, key)
+        });
         let answer = SendAnswer {
             msg_ids: ids,
             queue_id: send.queue_id.0,
@@ -155,6 +156,7 @@ pub(super) struct LateAnswers {
     pub(super) sends: Vec<PendingSend>,
     pub(super) keys: String,
     pub(super) stored: Vec<Stored>,
+    pub(super) topics: KnownTopics,
     pub(super) sender: Sender,
     pub(super) connection: Arc<Connection>,
     pub(super) promise: LateAnswer,
@@ -181,7 +183,8 @@ impl LateAnswers {
     }
 
     fn encode(&self, code: i32, remark: Option<&str>, output: &mut Output) {
-        let answers = Answers { sender: &self.sender, keys: &self.keys, stored: &self.stored };
+        let answers =
+            Answers { sender: &self.sender, keys: &self.keys, stored: &self.stored, topics: &self.topics };
         let mut ids = Vec::new();
         for send in &self.sends {
             answers.encode(send, code, remark, &mut ids, output);

@@ -1,11 +1,12 @@
 //! The sends of a burst: taken one by one, then stored and answered together.
 
-use super::admit::{Admitted, admit};
+use super::admit::admit;
 use super::answer::{Answers, LateAnswers, PendingSend, Sender};
 use super::failure;
 use super::message::{Incoming, Place};
 use super::properties::MessageProperties;
 use super::rules;
+use super::topics::KnownTopics;
 use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::config::BrokerConfig;
@@ -25,8 +26,15 @@ use std::time::Instant;
 
 /// Kept with its connection, so that its room is used again.
 pub(crate) struct SendBurst {
+    settings: Option<Settings>,
+    taken: Taken,
+}
+
+/// What a burst has brought so far.
+struct Taken {
     batch: AppendBatch,
     pending: Vec<PendingSend>,
+    topics: KnownTopics,
     /// Those of the pending messages that are half messages.
     halves: Vec<NewHalf>,
     /// The unique keys of the pending sends, one behind the other.
@@ -38,7 +46,6 @@ pub(crate) struct SendBurst {
     turn: u32,
     /// When the burst began.
     now: Millis,
-    settings: Option<Settings>,
 }
 
 /// The configuration as sends see it, prepared anew when it has changed.
@@ -63,18 +70,7 @@ impl Settings {
 
 impl SendBurst {
     pub(crate) fn new(connection_id: u64) -> Self {
-        SendBurst {
-            batch: AppendBatch::new(),
-            pending: Vec::new(),
-            halves: Vec::new(),
-            keys: String::new(),
-            properties: MessageProperties::default(),
-            unique_ids: UniqueIds::new(connection_id),
-            message_ids: Vec::new(),
-            turn: connection_id as u32,
-            now: Millis(0),
-            settings: None,
-        }
+        SendBurst { settings: None, taken: Taken::new(connection_id) }
     }
 
     /// Takes one send into the burst, or refuses it at once.
@@ -85,26 +81,51 @@ impl SendBurst {
         frame: &Frame<'_>,
         output: &mut Output,
     ) {
-        let settings = self.settings(broker);
-        if let Err(refusal) = self.take(broker, &settings, connection, frame) {
+        if self.taken.pending.is_empty() {
+            self.begin(broker);
+        }
+        let Some(settings) = &self.settings else { return };
+        if let Err(refusal) = self.taken.take(broker, settings, connection, frame) {
             broker.stats.put_failed(1);
             settings.sender.refuse(&frame.header, refusal, output);
         }
-        self.settings = Some(settings);
     }
 
-    /// A burst has one configuration; the next may have another.
-    fn settings(&mut self, broker: &Broker) -> Settings {
-        let kept = self.settings.take();
-        if !self.pending.is_empty()
-            && let Some(settings) = kept
-        {
-            return settings;
-        }
+    /// A burst has one configuration, one time and one look at the topics; the next may have others.
+    fn begin(&mut self, broker: &Broker) {
         let config = broker.config();
-        match kept {
-            Some(settings) if Arc::ptr_eq(&settings.config, &config) => settings,
-            _ => Settings::of(broker, config),
+        if self.settings.as_ref().is_none_or(|settings| !Arc::ptr_eq(&settings.config, &config)) {
+            self.settings = Some(Settings::of(broker, config));
+            self.taken.topics.forget();
+        }
+        self.taken.topics.renew(broker);
+        self.taken.now = broker.clock.now();
+    }
+
+    /// Stores what was taken and answers it.
+    pub(crate) fn flush(&mut self, broker: &Broker, connection: &Arc<Connection>, output: &mut Output) {
+        if !self.taken.pending.is_empty()
+            && let Some(settings) = &self.settings
+        {
+            self.taken.store(broker, settings, connection, output);
+            self.taken.clear();
+        }
+    }
+}
+
+impl Taken {
+    fn new(connection_id: u64) -> Self {
+        Taken {
+            batch: AppendBatch::new(),
+            pending: Vec::new(),
+            topics: KnownTopics::default(),
+            halves: Vec::new(),
+            keys: String::new(),
+            properties: MessageProperties::default(),
+            unique_ids: UniqueIds::new(connection_id),
+            message_ids: Vec::new(),
+            turn: connection_id as u32,
+            now: Millis(0),
         }
     }
 
@@ -117,60 +138,69 @@ impl SendBurst {
     ) -> Result<(), Refusal> {
         let header = SendHeader::decode(frame.header.code, &frame.header.ext)?;
         self.turn = self.turn.wrapping_add(1);
-        if self.pending.is_empty() {
-            self.now = broker.clock.now();
-        }
-        let admitted = admit(broker, &settings.config, &header, frame.header.version, self.turn)?;
+        let (version, turn) = (frame.header.version, self.turn);
+        let admitted = admit(broker, &settings.config, &mut self.topics, &header, version, turn)?;
         rules::check_body(frame.body.len(), settings.config.max_message_size)?;
-        let (first, bytes_before, key_start) = (self.batch.len(), self.batch.bytes(), self.keys.len());
-        let born_host = connection.remote();
-        let now = self.now;
-        let incoming = Incoming { broker, settings, header: &header, admitted: &admitted, born_host, now };
-        let (mut queue_id, mut recall_ms, mut place) = (admitted.queue_id, None, Place::Own);
-        let mut is_inner_batch = false;
-        if header.batch {
-            incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
-            if attributes::has_batches(&admitted.topic.attributes) {
-                self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
-                is_inner_batch = key_start < self.keys.len();
-            }
-        } else {
-            let placed = incoming.place(&mut self.properties, &mut self.unique_ids)?;
-            (queue_id, place) = (placed.own_queue, placed.place);
-            recall_ms = recall_time(place, &header.topic);
-            self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
-            incoming.push_single(frame.body, &self.properties, placed, &mut self.batch)?;
-        }
-        let Admitted { mut topic, .. } = admitted;
-        if let Place::Half(ask_after) = place {
-            self.halves.push(NewHalf { index: first, ask_after });
-            // Where it is counted; its own topic has it when it is committed.
-            topic = broker.topics.get(names::TRANS_HALF_TOPIC).unwrap_or(topic);
-        }
-        self.pending.push(PendingSend {
+        let (first, key_start) = (self.batch.len(), self.keys.len());
+        let topic = &self.topics[admitted.topic];
+        let (born_host, now) = (connection.remote(), self.now);
+        let incoming =
+            Incoming { broker, settings, header: &header, admitted: &admitted, topic, born_host, now };
+        let mut pending = PendingSend {
             opaque: frame.header.opaque,
             encoding: frame.header.encoding,
             oneway: frame.header.is_oneway(),
-            waits_for_store: self.properties.waits_for_store(),
-            messages: first..self.batch.len(),
-            queue_id,
-            key: key_start..self.keys.len(),
-            is_inner_batch,
-            recall_ms,
-            topic,
-            record_bytes: self.batch.bytes() - bytes_before,
-        });
+            waits_for_store: true,
+            messages: first..first + 1,
+            queue_id: admitted.queue_id,
+            key: key_start..key_start,
+            is_inner_batch: false,
+            recall_ms: None,
+            topic: admitted.topic,
+        };
+        if header.batch {
+            incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
+            if attributes::has_batches(&topic.attributes) {
+                self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
+            }
+            pending.messages.end = self.batch.len();
+            pending.key.end = self.keys.len();
+            pending.is_inner_batch = !pending.key.is_empty();
+            pending.waits_for_store = self.properties.waits_for_store();
+            self.pending.push(pending);
+            return Ok(());
+        }
+        let placed = incoming.place(&mut self.properties, &mut self.unique_ids)?;
+        self.keys.push_str(self.properties.uniq_key().unwrap_or_default());
+        pending.queue_id = placed.own_queue;
+        pending.key.end = self.keys.len();
+        pending.recall_ms = recall_time(placed.place, &header.topic);
+        pending.waits_for_store = self.properties.waits_for_store();
+        // Before the body is copied: see `push_single`.
+        self.pending.push(pending);
+        if let Err(refusal) = incoming.push_single(frame.body, &self.properties, placed, &mut self.batch) {
+            self.pending.pop();
+            return Err(refusal);
+        }
+        if let Place::Half(ask_after) = placed.place {
+            self.halves.push(NewHalf { index: first, ask_after });
+            // Where it is counted; its own topic has it when it is committed.
+            if let (Some(half_topic), Some(pending)) =
+                (self.topics.find(broker, names::TRANS_HALF_TOPIC), self.pending.last_mut())
+            {
+                pending.topic = half_topic;
+            }
+        }
         Ok(())
     }
 
-    /// Stores what was taken and answers it.
-    pub(crate) fn flush(&mut self, broker: &Broker, connection: &Arc<Connection>, output: &mut Output) {
-        if self.pending.is_empty() {
-            return;
-        }
-        let Some(settings) = self.settings.take() else {
-            return;
-        };
+    fn store(
+        &mut self,
+        broker: &Broker,
+        settings: &Settings,
+        connection: &Arc<Connection>,
+        output: &mut Output,
+    ) {
         let before = Instant::now();
         let preparing = (!self.halves.is_empty()).then(|| broker.transactions.appending(&broker.store));
         let appended = broker.store.append(&mut self.batch);
@@ -189,11 +219,6 @@ impl SendBurst {
                 }
             }
         }
-        self.settings = Some(settings);
-        self.batch.clear();
-        self.pending.clear();
-        self.halves.clear();
-        self.keys.clear();
     }
 
     /// Answers at once, except those that wait for the disk.
@@ -205,13 +230,11 @@ impl SendBurst {
         end: PhyOffset,
         output: &mut Output,
     ) {
+        self.count(broker);
         let late = broker.store.acknowledges_late();
-        let answers = Answers { sender, keys: &self.keys, stored: self.batch.stored() };
-        for send in &self.pending {
-            broker.stats.put(&send.topic.stats, send.messages.len() as u64, send.record_bytes as u64);
-            if !late || !send.waits_for_store {
-                answers.encode(send, response::SUCCESS, None, &mut self.message_ids, output);
-            }
+        let answers = Answers { sender, keys: &self.keys, stored: self.batch.stored(), topics: &self.topics };
+        for send in self.pending.iter().filter(|send| !late || !send.waits_for_store) {
+            answers.encode(send, response::SUCCESS, None, &mut self.message_ids, output);
         }
         if !late {
             return;
@@ -224,11 +247,29 @@ impl SendBurst {
             sends: std::mem::take(&mut self.pending),
             keys: std::mem::take(&mut self.keys),
             stored: self.batch.stored().to_vec(),
+            topics: self.topics.clone(),
             sender: sender.clone(),
             connection: Arc::clone(connection),
             promise: connection.promise_answer(),
         };
         broker.store.when_durable(end, Box::new(move |flushed| late.send(flushed)));
+    }
+
+    /// All sends to one topic that follow each other in one go.
+    fn count(&self, broker: &Broker) {
+        for sends in self.pending.chunk_by(|one, next| one.topic == next.topic) {
+            let (Some(first), Some(last)) = (sends.first(), sends.last()) else { continue };
+            let messages = first.messages.start..last.messages.end;
+            let (count, bytes) = (messages.len() as u64, self.batch.bytes_of(messages) as u64);
+            broker.stats.put(&self.topics[first.topic].stats, count, bytes);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.batch.clear();
+        self.pending.clear();
+        self.halves.clear();
+        self.keys.clear();
     }
 }
 

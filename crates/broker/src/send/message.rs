@@ -10,7 +10,7 @@ use crate::config::BrokerConfig;
 use crate::lmq;
 use crate::refusal::Refusal;
 use crate::timers::{self, Timing};
-use crate::topics::{TopicConfig, TopicFilterType};
+use crate::topics::{Topic, TopicConfig, TopicFilterType};
 use crate::transactions::{self, AskAfter};
 use roxmq_protocol::batch::BatchItems;
 use roxmq_protocol::properties::name;
@@ -26,6 +26,7 @@ pub(super) struct Incoming<'a> {
     pub(super) settings: &'a Settings,
     pub(super) header: &'a SendHeader<'a>,
     pub(super) admitted: &'a Admitted,
+    pub(super) topic: &'a Topic,
     pub(super) born_host: SocketAddr,
     /// The time of the burst.
     pub(super) now: Millis,
@@ -48,7 +49,7 @@ impl Incoming<'_> {
         }
         let level = properties.delay_level()?;
         let half = check_kind(&self.settings.config, self.header, properties, level)?;
-        check_keys(&self.admitted.topic, properties)?;
+        check_keys(self.topic, properties)?;
         let own_queue = self.own_queue(properties)?;
         self.name_light_queues(properties)?;
         // A half message is delayed when it is committed.
@@ -74,7 +75,7 @@ impl Incoming<'_> {
         batch: &mut AppendBatch,
     ) -> Result<(), Refusal> {
         let (topic, queue_id, tags_code) = match placed.place {
-            Place::Own => (&*self.admitted.topic.topic_name, placed.own_queue, properties.tags_code()),
+            Place::Own => (&*self.topic.topic_name, placed.own_queue, properties.tags_code()),
             Place::Level { queue_id, due } => (names::SCHEDULE_TOPIC, queue_id, due.0),
             Place::Slot(_) => (names::TIMER_TOPIC, timers::QUEUE, properties.tags_code()),
             Place::Half(_) => (names::TRANS_HALF_TOPIC, transactions::HALF_QUEUE, properties.tags_code()),
@@ -92,7 +93,7 @@ impl Incoming<'_> {
         let lmqs = properties.lmqs().filter(|_| placed.place == Place::Own);
         let pushed = match lmqs {
             Some(lmqs) => {
-                let (config, topic) = (&self.settings.config, &self.admitted.topic);
+                let (config, topic) = (&self.settings.config, self.topic);
                 let list = lmq::admitted_list(self.broker, config, topic, lmqs)?;
                 batch.push_dispatched(&self.broker.store, &message, list)
             }
@@ -108,7 +109,7 @@ impl Incoming<'_> {
             return Ok(self.admitted.queue_id);
         }
         match properties.priority() {
-            Some(priority) => Ok(QueueId(priority.min(self.admitted.topic.write_queue_nums - 1))),
+            Some(priority) => Ok(QueueId(priority.min(self.topic.write_queue_nums - 1))),
             None => {
                 properties.set(&[(name::PRIORITY, None)])?;
                 Ok(self.admitted.queue_id)
@@ -121,7 +122,7 @@ impl Incoming<'_> {
         let Some(lite_topic) = properties.lite_topic().filter(|lite_topic| !lite_topic.is_empty()) else {
             return Ok(());
         };
-        let topic = &*self.admitted.topic.topic_name;
+        let topic = &*self.topic.topic_name;
         if !is_dispatched(topic) {
             return Ok(());
         }
@@ -148,7 +149,7 @@ impl Incoming<'_> {
             ));
         }
         rules::check_batch(body)?;
-        let topic = &*self.admitted.topic.topic_name;
+        let topic = &*self.topic.topic_name;
         for item in BatchItems::new(body).flatten() {
             let keys = IndexKeys::of(item.properties);
             let message = NewMessage {
@@ -164,10 +165,10 @@ impl Incoming<'_> {
 
     fn message<'m>(&'m self, flag: i32, body: &'m [u8]) -> NewMessage<'m> {
         NewMessage {
-            topic: &self.admitted.topic.topic_name,
+            topic: &self.topic.topic_name,
             queue_id: self.admitted.queue_id,
             flag,
-            sys_flag: stored_flag(self.header.sys_flag, &self.admitted.topic),
+            sys_flag: stored_flag(self.header.sys_flag, self.topic),
             born: Millis(self.header.born_timestamp),
             born_host: self.born_host,
             store_host: self.settings.sender.store_host,
@@ -186,7 +187,7 @@ impl Incoming<'_> {
         let ask_after = AskAfter::of(properties.get(name::CHECK_IMMUNITY_TIME_IN_SECONDS));
         let uniq_key = properties.uniq_key().map(str::to_owned);
         let queue_id = own_queue.to_string();
-        let topic = &self.admitted.topic.topic_name;
+        let topic = &self.topic.topic_name;
         properties.set(&transactions::mark_half(topic, &queue_id, uniq_key.as_deref()))?;
         Ok(Place::Half(ask_after))
     }
@@ -197,7 +198,7 @@ impl Incoming<'_> {
         let queue_id = self.admitted.queue_id.to_string();
         properties.set(&[
             (name::DELAY_TIME_LEVEL, Some(&parked.level.to_string())),
-            (name::REAL_TOPIC, Some(&self.admitted.topic.topic_name)),
+            (name::REAL_TOPIC, Some(&self.topic.topic_name)),
             (name::REAL_QUEUE_ID, Some(&queue_id)),
             (name::TIMER_DELIVER_MS, None),
             (name::TIMER_DELAY_SEC, None),
@@ -215,7 +216,7 @@ impl Incoming<'_> {
         self.broker.timers.check_room(slot, config.timer_congest_num_each_slot)?;
         properties.set(&[
             (name::TIMER_OUT_MS, Some(&slot.to_string())),
-            (name::REAL_TOPIC, Some(&self.admitted.topic.topic_name)),
+            (name::REAL_TOPIC, Some(&self.topic.topic_name)),
             (name::REAL_QUEUE_ID, Some(&own_queue.to_string())),
         ])?;
         Ok(Place::Slot(slot))

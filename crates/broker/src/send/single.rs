@@ -6,6 +6,7 @@ use super::failure;
 use super::message::Incoming;
 use super::properties::MessageProperties;
 use super::rules;
+use super::topics::KnownTopics;
 use super::unique_id::UniqueIds;
 use crate::Broker;
 use crate::refusal::Refusal;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) struct SingleSend {
     settings: Settings,
+    topics: KnownTopics,
     admitted: Admitted,
 }
 
@@ -29,9 +31,10 @@ impl SingleSend {
         static TURN: AtomicU32 = AtomicU32::new(0);
         let settings = Settings::of(broker, broker.config());
         let turn = TURN.fetch_add(1, Ordering::Relaxed);
-        let admitted = admit(broker, &settings.config, header, client_version, turn)?;
+        let mut topics = KnownTopics::default();
+        let admitted = admit(broker, &settings.config, &mut topics, header, client_version, turn)?;
         rules::check_body(body.len(), settings.config.max_message_size)?;
-        Ok(SingleSend { settings, admitted })
+        Ok(SingleSend { settings, topics, admitted })
     }
 
     pub(crate) fn queue_id(&self) -> QueueId {
@@ -47,15 +50,17 @@ impl SingleSend {
         born_host: SocketAddr,
         connection_id: u64,
     ) -> Result<Stored, Refusal> {
-        let SingleSend { settings, admitted } = self;
+        let SingleSend { settings, topics, admitted } = self;
+        let topic = &topics[admitted.topic];
         let mut batch = AppendBatch::new();
-        let incoming = Incoming { broker, settings, header, admitted, born_host, now: broker.clock.now() };
+        let now = broker.clock.now();
+        let incoming = Incoming { broker, settings, header, admitted, topic, born_host, now };
         let (mut properties, mut ids) = (MessageProperties::default(), UniqueIds::new(connection_id));
         let placed = incoming.place(&mut properties, &mut ids)?;
         incoming.push_single(body, &properties, placed, &mut batch)?;
         let bytes = batch.bytes() as u64;
         broker.store.append(&mut batch).map_err(|error| failure::refusal_of(&error))?;
-        broker.stats.put(&admitted.topic.stats, 1, bytes);
+        broker.stats.put(&topic.stats, 1, bytes);
         let stored = batch.stored().first().cloned();
         stored.ok_or_else(|| Refusal::failed("the log took no message"))
     }
