@@ -139,7 +139,6 @@ impl ConsumeQueue {
         }
         self.last_end.store(entry.end().0, Ordering::Release);
         self.next.store(next, Ordering::Release);
-        self.files.count_unwritten(1);
         if !state.active {
             state.active = true;
             self.files.activate(Arc::clone(self));
@@ -228,9 +227,7 @@ impl ConsumeQueue {
     /// Ends the queue before `next`; what is in the files behind it is the caller's.
     pub(super) fn set_next(&self, next: i64, last_end: PhyOffset) {
         let mut state = self.state.lock();
-        let unwritten = state.tail.next() - state.tail.written();
         state.tail.truncate(next);
-        self.files.uncount_unwritten(unwritten - (state.tail.next() - state.tail.written()));
         if self.min.fetch_min(next, Ordering::AcqRel) >= next {
             state.first_phy = PhyOffset(i64::MAX);
         }
@@ -251,7 +248,6 @@ impl ConsumeQueue {
     pub(super) fn mark_removed(&self) {
         let mut state = self.state.lock();
         state.removed = true;
-        self.files.uncount_unwritten(state.tail.next() - state.tail.written());
         let next = state.tail.next();
         state.tail = Tail::behind(next);
         self.min.store(next, Ordering::Release);

@@ -26,7 +26,6 @@ pub(super) struct QueueFiles {
     file_entries: i64,
     visible: Arc<AtomicI64>,
     serials: AtomicU64,
-    unwritten: AtomicI64,
     /// Files made, queues cut and topics removed since the last snapshot.
     reshaped: AtomicU64,
     active: Mutex<Vec<Arc<ConsumeQueue>>>,
@@ -53,7 +52,6 @@ impl QueueFiles {
             file_entries: (file_bytes / ENTRY_BYTES as u64).max(1) as i64,
             visible,
             serials: AtomicU64::new(0),
-            unwritten: AtomicI64::new(0),
             reshaped: AtomicU64::new(0),
             active: Mutex::new(Vec::new()),
             open: Mutex::new(LruCache::new(OPEN_FILES_MAX)),
@@ -90,18 +88,6 @@ impl QueueFiles {
 
     pub(super) fn next_serial(&self) -> u64 {
         self.serials.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(super) fn count_unwritten(&self, entries: i64) {
-        self.unwritten.fetch_add(entries, Ordering::Relaxed);
-    }
-
-    pub(super) fn uncount_unwritten(&self, entries: i64) {
-        self.unwritten.fetch_sub(entries, Ordering::Relaxed);
-    }
-
-    pub(super) fn unwritten(&self) -> usize {
-        usize::try_from(self.unwritten.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
     /// Takes up a queue that has something in memory.

@@ -227,12 +227,8 @@ impl QueueTable {
         cut::trim_before(&self.files, queue, offset.0)
     }
 
-    /// Entries that are in memory only. Whoever pushes many calls [`write_behind`](Self::write_behind) when it grows.
-    pub fn unwritten(&self) -> usize {
-        self.files.unwritten()
-    }
-
     /// Writes new entries to the files, without waiting for the disk, and frees the memory of queues that are idle.
+    /// Whoever pushes many calls it now and then: they are in memory until then.
     pub fn write_behind(&self) -> io::Result<()> {
         let _maintenance = self.files.maintenance.lock();
         write_behind::round(&self.files)

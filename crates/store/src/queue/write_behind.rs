@@ -73,7 +73,6 @@ fn write(files: &QueueFiles, queue: &Arc<ConsumeQueue>, buffer: &mut Vec<u8>) ->
         files.write(queue, written, buffer)?;
         let entries = (buffer.len() / ENTRY_BYTES) as i64;
         queue.state.lock().tail.set_written(written + entries);
-        files.uncount_unwritten(entries);
     }
 }
 

@@ -14,8 +14,6 @@ use std::sync::Arc;
 const UNWRITTEN_MAX: usize = 1 << 20;
 /// Keys that go to the index in one call.
 const KEYS_MAX: usize = 4096;
-/// Records between two looks at how much is unwritten.
-const LOOK_EVERY: u64 = 4096;
 
 pub(crate) struct Replay<'a> {
     queues: &'a QueueTable,
@@ -23,8 +21,9 @@ pub(crate) struct Replay<'a> {
     delay_levels_ms: &'a [i64],
     keys: Vec<IndexKey>,
     hashes: Vec<u32>,
-    records: u64,
     redispatched: u64,
+    /// Entries since queues were last written.
+    unwritten: usize,
     /// The queue of the record before, as records of one queue often follow each other.
     queue: Option<Arc<ConsumeQueue>>,
     last_start: i64,
@@ -39,8 +38,8 @@ impl<'a> Replay<'a> {
             delay_levels_ms,
             keys: Vec::with_capacity(KEYS_MAX),
             hashes: Vec::new(),
-            records: 0,
             redispatched: 0,
+            unwritten: 0,
             queue: None,
             last_start: 0,
             last_time: 0,
@@ -48,17 +47,17 @@ impl<'a> Replay<'a> {
     }
 
     pub fn take(&mut self, record: &Record<'_>) -> io::Result<()> {
-        if self.enter(record)? {
-            self.redispatched += 1;
-        }
+        let entered = self.enter(record)?;
+        self.redispatched += u64::from(entered > 0);
+        self.unwritten += entered;
         if let Some(tombstone) = Tombstone::read(record) {
             self.bury(tombstone)?;
         }
         self.take_keys(record)?;
         (self.last_start, self.last_time) = (record.phy_offset, record.store_timestamp);
-        self.records += 1;
-        if self.records.is_multiple_of(LOOK_EVERY) && self.queues.unwritten() > UNWRITTEN_MAX {
+        if self.unwritten > UNWRITTEN_MAX {
             self.queues.write_behind()?;
+            self.unwritten = 0;
         }
         Ok(())
     }
@@ -76,18 +75,18 @@ impl<'a> Replay<'a> {
         Ok(self.redispatched)
     }
 
-    /// True if the queue lacked it. A record's CRC doesn't cover its header: one that says impossible things of its
+    /// How many queues lacked it. A record's CRC doesn't cover its header: one that says impossible things of its
     /// queue is left out of it, and the log goes on.
-    fn enter(&mut self, record: &Record<'_>) -> io::Result<bool> {
-        let Some(entry) = queue_entry(record, self.delay_levels_ms) else { return Ok(false) };
+    fn enter(&mut self, record: &Record<'_>) -> io::Result<usize> {
+        let Some(entry) = queue_entry(record, self.delay_levels_ms) else { return Ok(0) };
         let own = match self.queue_of(record) {
             Ok(queue) => queue.replay(QueueOffset(record.queue_offset), entry),
             Err(error) => Err(error),
         };
-        let mut entered = possible(own, record)?;
+        let mut entered = usize::from(possible(own, record)?);
         for (name, offset) in multi_dispatch::places(record) {
             let queue = self.queues.get_or_create(name, LMQ_QUEUE);
-            entered |= possible(queue.replay(QueueOffset(offset), entry), record)?;
+            entered += usize::from(possible(queue.replay(QueueOffset(offset), entry), record)?);
         }
         Ok(entered)
     }
