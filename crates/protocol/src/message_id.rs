@@ -33,13 +33,14 @@ impl OffsetMessageId {
     /// Appends the digits that all ids of a host start with.
     pub(crate) fn push_host(out: &mut Vec<u8>, host: SocketAddr) {
         push_ip(out, host.ip());
-        push_hex(out, &u32::from(host.port()).to_be_bytes());
+        push_hex(out, u32::from(host.port()));
     }
 
     /// Appends the digits that follow those of the host.
     #[inline]
     pub(crate) fn push_phy_offset(out: &mut Vec<u8>, phy_offset: i64) {
-        push_hex(out, &phy_offset.to_be_bytes());
+        push_hex(out, (phy_offset >> 32) as u32);
+        push_hex(out, phy_offset as u32);
     }
 }
 
@@ -96,10 +97,10 @@ impl UniqueId {
     /// Appends the digits.
     pub fn append_to(&self, out: &mut Vec<u8>) {
         push_ip(out, self.ip);
-        push_hex(out, &self.process_id.to_be_bytes());
-        push_hex(out, &self.instance.to_be_bytes());
-        push_hex(out, &self.month_ms.to_be_bytes());
-        push_hex(out, &self.counter.to_be_bytes());
+        push_half(out, self.process_id);
+        push_hex(out, self.instance);
+        push_hex(out, self.month_ms);
+        push_half(out, self.counter);
     }
 }
 
@@ -113,15 +114,34 @@ impl fmt::Display for UniqueId {
 
 fn push_ip(out: &mut Vec<u8>, ip: IpAddr) {
     match ip.to_canonical() {
-        IpAddr::V4(ip) => push_hex(out, &ip.octets()),
-        IpAddr::V6(ip) => push_hex(out, &ip.octets()),
+        IpAddr::V4(ip) => push_hex(out, ip.to_bits()),
+        IpAddr::V6(ip) => {
+            [96, 64, 32, 0].iter().for_each(|shift| push_hex(out, (ip.to_bits() >> shift) as u32))
+        }
     }
 }
 
-fn push_hex<const N: usize>(out: &mut Vec<u8>, bytes: &[u8; N]) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let pairs = bytes.map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    out.extend_from_slice(pairs.as_flattened());
+fn push_hex(out: &mut Vec<u8>, number: u32) {
+    out.extend_from_slice(&hex_digits(number));
+}
+
+/// The four digits of a number of two bytes.
+fn push_half(out: &mut Vec<u8>, number: u16) {
+    out.extend_from_slice(&hex_digits(number.into())[4..]);
+}
+
+/// All eight at once, as each is a byte of one word.
+fn hex_digits(number: u32) -> [u8; 8] {
+    const fn each(byte: u8) -> u64 {
+        u64::from_be_bytes([byte; 8])
+    }
+    let mut digits = u64::from(number);
+    digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF;
+    digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF;
+    digits = (digits | digits << 4) & each(0x0F);
+    // A sixteen for each digit above nine.
+    let letters = (digits + each(6)) & each(0x10);
+    (digits + each(b'0') + (letters >> 4) * u64::from(b'A' - b'9' - 1)).to_be_bytes()
 }
 
 #[cfg(test)]

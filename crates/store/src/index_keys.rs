@@ -21,7 +21,7 @@ impl<'a> IndexKeys<'a> {
     /// Each hash once: the unique key's, those of its keys, and that of its tags.
     pub fn hashes(self, topic: &str) -> SmallVec<[u32; 4]> {
         let hasher = IndexHasher::new(topic);
-        let keys = self.keys.unwrap_or_default().split(name::KEY_SEPARATOR);
+        let keys = self.keys.into_iter().flat_map(|keys| keys.split(name::KEY_SEPARATOR));
         let keys = self.uniq_key.into_iter().chain(keys).filter(|key| !key.is_empty());
         let all = keys.map(|key| hasher.key(key)).chain(self.tags.map(|tags| hasher.tags(tags)));
         let mut hashes = SmallVec::new();

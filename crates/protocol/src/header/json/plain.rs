@@ -20,28 +20,40 @@ type Read<'a, T> = Option<(T, &'a [u8])>;
 pub(super) fn decode<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<()> {
     let mut rest = text.strip_prefix(b"{")?;
     loop {
-        let (key, value) = key(rest)?;
-        rest = match key {
-            b"code" => number(value, &mut header.code)?,
-            b"flag" => number(value, &mut header.flag)?,
-            b"opaque" => number(value, &mut header.opaque)?,
-            b"version" => number(value, &mut header.version)?,
-            b"extFields" => fields(value.strip_prefix(b"{")?, &mut header.ext)?,
-            _ => {
-                let (value, rest) = string(value)?;
-                match key {
-                    b"language" => header.language = Language::from_text(value),
-                    b"remark" => header.remark = Some(value),
-                    _ => {}
-                }
-                rest
-            }
-        };
-        match rest {
+        match member(rest, header)? {
             [b',', behind @ ..] => rest = behind,
             [b'}', ..] => return Some(()),
             _ => return None,
         }
+    }
+}
+
+/// To compare with each of the few keys that there are takes less than to look for the end of the one that is there.
+#[inline(always)]
+fn member<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<&'a [u8]> {
+    if let Some(value) = text.strip_prefix(b"\"code\":") {
+        number(value, &mut header.code)
+    } else if let Some(text) = text.strip_prefix(b"\"extFields\":{") {
+        fields(text, &mut header.ext)
+    } else if let Some(value) = text.strip_prefix(b"\"flag\":") {
+        number(value, &mut header.flag)
+    } else if let Some(value) = text.strip_prefix(b"\"language\":") {
+        let (language, rest) = string(value)?;
+        header.language = Language::from_text(language);
+        Some(rest)
+    } else if let Some(value) = text.strip_prefix(b"\"opaque\":") {
+        number(value, &mut header.opaque)
+    } else if let Some(rest) = text.strip_prefix(b"\"serializeTypeCurrentRPC\":\"JSON\"") {
+        Some(rest)
+    } else if let Some(value) = text.strip_prefix(b"\"version\":") {
+        number(value, &mut header.version)
+    } else if let Some(value) = text.strip_prefix(b"\"remark\":") {
+        let (remark, rest) = string(value)?;
+        header.remark = Some(remark);
+        Some(rest)
+    } else {
+        let (_, value) = key(text)?;
+        string(value).map(|(_, rest)| rest)
     }
 }
 
