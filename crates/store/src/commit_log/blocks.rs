@@ -54,6 +54,11 @@ impl Block {
         let from = usize::try_from(at.checked_sub(self.start)?).ok()?;
         self.bytes.get(from..).filter(|bytes| !bytes.is_empty())
     }
+
+    /// Whether a position lies in the block behind this one.
+    pub fn is_followed_by(&self, at: i64) -> bool {
+        at / BLOCK_BYTES == self.start / BLOCK_BYTES + 1
+    }
 }
 
 /// What is to be done for a read.

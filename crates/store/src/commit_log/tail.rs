@@ -100,6 +100,7 @@ pub(crate) struct TailReader<'a> {
 
 impl TailReader<'_> {
     /// The bytes, if all of them are in memory.
+    #[inline]
     pub fn get(&mut self, at: i64, len: usize) -> Option<&[u8]> {
         if at < self.start {
             return None;
