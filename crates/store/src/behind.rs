@@ -67,7 +67,8 @@ impl Progress {
 
     fn write(&mut self, core: &Core) -> io::Result<()> {
         let appended = core.log.marks.appended();
-        // Also when there is nothing new: idle queues and an idle index give their memory back.
+        // Also when there is nothing new: what is idle of log, queues and index gives its memory back.
+        core.log.blocks.release_idle();
         core.queues.write_behind()?;
         core.index.as_ref().map_or(Ok(()), KeyIndex::write_behind)?;
         let due = appended - self.checkpoint >= CHECKPOINT_BYTES

@@ -17,7 +17,8 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) const BLOCK_BYTES: i64 = 64 << 10;
 /// So many records of a block are read from the file one by one before it is kept.
 const READS_BEFORE: usize = 4;
-/// Blocks kept, and blocks whose reads are counted. 8 MiB: consumers of one topic drift apart by some.
+/// Blocks kept, and blocks whose reads are counted: 8 MiB while somebody reads so. Consumers that are no further apart
+/// stay together, as who comes last is faster where the blocks are here already; others each read their own.
 const BLOCKS_MAX: usize = 128;
 
 #[derive(Debug, Default)]
@@ -32,6 +33,8 @@ struct Entries {
     order: VecDeque<i64>,
     /// The memory of the last block that was forgotten.
     spare: Option<BytesMut>,
+    /// Somebody has looked for a block since the last round.
+    in_use: bool,
 }
 
 #[derive(Debug)]
@@ -74,6 +77,7 @@ impl Blocks {
     /// Looks for a block; `records` says how many of its records the caller wants.
     pub fn look_up(&self, number: i64, records: impl FnOnce() -> usize) -> Lookup {
         let mut entries = self.entries.lock();
+        entries.in_use = true;
         match entries.state_of(number) {
             State::Kept(block) => return Lookup::Kept(block.clone()),
             State::Counted(asked) => {
@@ -91,11 +95,19 @@ impl Blocks {
             *state = State::Kept(block);
         }
     }
+
+    /// Gives the memory back if nobody has looked for a block since the last time.
+    pub fn release_idle(&self) {
+        let mut entries = self.entries.lock();
+        if !std::mem::take(&mut entries.in_use) {
+            *entries = Entries::default();
+        }
+    }
 }
 
 impl Entries {
     fn state_of(&mut self, number: i64) -> &mut State {
-        let Entries { states, order, spare } = self;
+        let Entries { states, order, spare, .. } = self;
         if !states.contains_key(&number) {
             if order.len() == BLOCKS_MAX
                 && let Some(State::Kept(bytes)) = order.pop_front().and_then(|first| states.remove(&first))
@@ -165,6 +177,20 @@ mod tests {
         check(2 * BLOCK_BYTES, None);
         check(i64::MIN, None);
         check(i64::MAX, None);
+    }
+
+    #[test]
+    fn what_nobody_looks_for_any_more_is_given_back() {
+        let blocks = Blocks::default();
+        ask_until_wanted(&blocks, 0);
+        blocks.keep(0, block());
+        for _ in 0..2 {
+            blocks.release_idle();
+            assert!(matches!(blocks.look_up(0, || 1), Lookup::Kept(_)));
+        }
+        blocks.release_idle();
+        blocks.release_idle();
+        assert!(matches!(blocks.look_up(0, || 1), Lookup::Unknown));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(crate) struct CommitLog {
     pub segments: Segments,
     pub marks: Watermarks,
     pub tail: Tail,
-    blocks: Blocks,
+    pub blocks: Blocks,
     pub ahead: Ahead,
     pub waiters: Waiters,
     /// Wakes the flushing thread.
