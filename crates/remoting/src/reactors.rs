@@ -8,12 +8,11 @@
 //!
 //! What a handler spawns runs on its connection's thread, and may go on after the connection: the threads end last.
 
-use parking_lot::Mutex;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::{fmt, io, thread};
+use std::{io, thread};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 
@@ -40,8 +39,7 @@ impl ReactorThreads {
             };
             threads.push(thread::Builder::new().name(format!("reactor-{number}")).spawn(life)?);
         }
-        let reactors = Reactors(Arc::new(Set { reactors, turn: Mutex::default() }));
-        Ok(ReactorThreads { reactors, stop, threads })
+        Ok(ReactorThreads { reactors: Reactors(reactors.into()), stop, threads })
     }
 
     pub fn reactors(&self) -> Reactors {
@@ -62,54 +60,71 @@ impl Drop for ReactorThreads {
 
 /// Where servers put their connections. Once the threads have ended, what is put here is dropped.
 #[derive(Clone, Debug)]
-pub struct Reactors(Arc<Set>);
+pub struct Reactors(Arc<[Reactor]>);
 
-#[derive(Debug)]
-struct Set {
-    /// At least one.
-    reactors: Vec<Reactor>,
-    /// Who is next among those that have as few connections.
-    turn: Mutex<usize>,
-}
-
+#[derive(Clone, Debug)]
 struct Reactor {
     runtime: Handle,
     connections: Arc<AtomicUsize>,
 }
 
 impl Reactors {
-    /// A place on the reactor with the fewest connections, and its runtime.
-    pub(crate) fn place(&self) -> (&Handle, Place) {
-        let Set { reactors, turn } = &*self.0;
-        // Whoever takes a place at the same time sees this one taken.
-        let mut turn = turn.lock();
-        let fewest = |number: &usize| reactors[*number].connections.load(Ordering::Relaxed);
-        let in_turn = (*turn..reactors.len()).chain(0..*turn);
-        let chosen = in_turn.min_by_key(fewest).unwrap_or_default();
-        *turn = (chosen + 1) % reactors.len();
-        let Reactor { runtime, connections } = &reactors[chosen];
-        connections.fetch_add(1, Ordering::Relaxed);
-        (runtime, Place(Arc::clone(connections)))
-    }
-
     /// How many connections each has.
     pub fn connections(&self) -> Vec<usize> {
-        self.0.reactors.iter().map(|reactor| reactor.connections.load(Ordering::Relaxed)).collect()
+        self.0.iter().map(|reactor| reactor.connections.load(Ordering::Relaxed)).collect()
+    }
+
+    pub(crate) fn places(&self) -> Places {
+        let counts =
+            self.0.iter().map(|reactor| Count { taken: AtomicUsize::new(0), reactor: reactor.clone() });
+        Places { counts: counts.map(Arc::new).collect(), turn: 0 }
     }
 }
 
-impl fmt::Debug for Reactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Reactor").field(&self.connections).finish()
+/// The connections of one listener. They are spread by themselves: for each connection to a broker a client often has a
+/// silent one to the name server, and if both counted alike, one reactor would get all those that do something.
+pub(crate) struct Places {
+    /// At least one.
+    counts: Vec<Arc<Count>>,
+    /// Who is next among those that have as few connections.
+    turn: usize,
+}
+
+struct Count {
+    /// Of the listener's connections.
+    taken: AtomicUsize,
+    reactor: Reactor,
+}
+
+impl Places {
+    /// A place on the reactor with the fewest connections.
+    pub fn take(&mut self) -> Place {
+        let taken = |number: &usize| {
+            let Count { taken, reactor } = &*self.counts[*number];
+            (taken.load(Ordering::Relaxed), reactor.connections.load(Ordering::Relaxed))
+        };
+        let in_turn = (self.turn..self.counts.len()).chain(0..self.turn);
+        let chosen = in_turn.min_by_key(taken).unwrap_or_default();
+        self.turn = (chosen + 1) % self.counts.len();
+        let count = &self.counts[chosen];
+        count.taken.fetch_add(1, Ordering::Relaxed);
+        count.reactor.connections.fetch_add(1, Ordering::Relaxed);
+        Place(Arc::clone(count))
     }
 }
 
 /// A connection's place on its reactor: free again when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Place(Arc<AtomicUsize>);
+pub(crate) struct Place(Arc<Count>);
+
+impl Place {
+    pub fn runtime(&self) -> Handle {
+        self.0.reactor.runtime.clone()
+    }
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
+        self.0.reactor.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -3,7 +3,7 @@
 use crate::connection::{Abort, Stage};
 use crate::greeting::Greeter;
 use crate::options::ServerOptions;
-use crate::reactors::Place;
+use crate::reactors::{Place, Places, Reactors};
 use crate::registry::Registry;
 use crate::service::Service;
 use crate::tls::TlsError;
@@ -144,6 +144,7 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> 
 
 async fn accept<S: Service>(listener: TcpListener, greeter: Arc<Greeter<S>>, phase: watch::Receiver<Phase>) {
     let mut stopping = phase.clone();
+    let mut places = greeter.options.reactors.as_ref().map(Reactors::places);
     let mut pause = ACCEPT_PAUSE_MIN;
     loop {
         let accepted = tokio::select! {
@@ -153,7 +154,7 @@ async fn accept<S: Service>(listener: TcpListener, greeter: Arc<Greeter<S>>, pha
         match accepted {
             Ok((stream, remote)) => {
                 pause = ACCEPT_PAUSE_MIN;
-                if let Err(error) = serve(&greeter, stream, remote, &phase) {
+                if let Err(error) = serve(&greeter, stream, remote, places.as_mut(), &phase) {
                     tracing::debug!(%remote, %error, "the peer left before it was greeted");
                 }
             }
@@ -173,16 +174,18 @@ fn serve<S: Service>(
     greeter: &Arc<Greeter<S>>,
     stream: TcpStream,
     remote: SocketAddr,
+    places: Option<&mut Places>,
     phase: &watch::Receiver<Phase>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (greeter, phase) = (greeter.clone(), phase.clone());
-    let Some(reactors) = greeter.options.reactors.clone() else {
+    let Some(places) = places else {
         tokio::spawn(greeter.serve(stream, remote, Running { _place: None, phase }));
         return Ok(());
     };
     let stream = stream.into_std()?;
-    let (runtime, place) = reactors.place();
+    let place = places.take();
+    let runtime = place.runtime();
     let running = Running { _place: Some(place), phase };
     runtime.spawn(async move {
         match TcpStream::from_std(stream) {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use tokio::net::TcpStream;
 
 fn threads(count: usize) -> ReactorThreads {
     ReactorThreads::start(NonZeroUsize::new(count).unwrap()).unwrap()
@@ -93,6 +94,26 @@ async fn connections_are_spread_evenly_and_stay_where_they_are() {
     }
     let expected = ["reactor-0", "reactor-1", "reactor-2"].map(|name| (name.to_owned(), 3));
     assert_eq!(by_place, expected.into());
+}
+
+/// A client opens a connection to a name server and one to a broker, the next client does the same, and so on. If all
+/// that counted alike, those to the broker would meet on the same thread.
+#[tokio::test]
+async fn the_connections_of_each_port_are_spread() {
+    let threads = threads(2);
+    let ports = ServerOptions { listen: [options().listen, options().listen].concat(), ..on(&threads) };
+    let (server, ..) = start_threads(ports).await;
+    let mut peers = Vec::new();
+    for _ in 0..2 {
+        for addr in server.local_addrs() {
+            let mut peer = Peer { io: TcpStream::connect(addr).await.unwrap() };
+            let place = place_of(&mut peer).await;
+            peers.push((peer, place));
+        }
+    }
+    let places: Vec<_> = peers.iter().map(|(_, place)| place).collect();
+    assert_ne!(places[0], places[2]);
+    assert_ne!(places[1], places[3]);
 }
 
 #[tokio::test]
