@@ -1,6 +1,7 @@
 //! Connections that live on threads of their own.
 
-use crate::support::{ECHO, GATED, Peer, SOON, TestService, options, request, start, until};
+use crate::support::{ECHO, GATED, PANIC, Peer, SOON, TestService, options, request, start, until};
+use crate::tls::secure;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
 use roxmq_remoting::{Connection, Output, ReactorThreads, Server, ServerOptions, Service};
@@ -165,7 +166,7 @@ async fn the_end_of_a_connection_makes_room() {
     peers.push(Peer::connect(&server).await);
     peers.push(Peer::connect(&server).await);
     until("the next go where there is room", || reactors.connections() == [2, 2]).await;
-    peers[0].send(&request(crate::support::PANIC, 1, "")).await;
+    peers[0].send(&request(PANIC, 1, "")).await;
     until("a panic makes room", || reactors.connections() == [1, 2]).await;
 }
 
@@ -186,6 +187,11 @@ async fn every_kind_of_connection_has_its_place() {
         drop(peer);
         until("it has left its place", || reactors.connections() == [0]).await;
     }
+    let mut encrypted = secure(Peer::connect(&server).await).await.unwrap();
+    assert_eq!(encrypted.ask(&request(ECHO, 1, "")).await.opaque, 1);
+    assert_eq!(reactors.connections(), [1]);
+    drop(encrypted);
+    until("it has left its place", || reactors.connections() == [0]).await;
 }
 
 #[tokio::test]
