@@ -30,7 +30,6 @@ impl Default for DiskWork {
 
 impl DiskWork {
     /// The runtime that the broker was opened on, whose threads do the work: who asks for it may live on a thread of
-    /// The runtime that the broker was opened on, whose threads do the work: who asks for it may live on a thread of
     /// connections, or on one that belongs to no runtime.
     pub(crate) fn runtime(&self) -> &Handle {
         self.runtime.get_or_init(Handle::current)
