@@ -279,7 +279,7 @@ impl Reading<'_> {
         let [record, others @ ..] = wanted else { return false };
         let (at, bytes) = (record.at, record.bytes);
         let is_followed = others.first().is_some_and(|next| next.at == record.end());
-        if is_followed && !self.blocks.holds(at, bytes) {
+        if is_followed && self.blocks.held(at, bytes).is_none() {
             return false;
         }
         let left = self.limits.count_max.saturating_sub(self.count);

@@ -48,14 +48,18 @@ impl CommitLog {
 }
 
 impl BlockReader<'_> {
-    /// Whether the block of the read before has these bytes.
-    pub fn holds(&self, at: i64, len: usize) -> bool {
-        self.last.as_ref().and_then(|block| block.from(at)).is_some_and(|bytes| bytes.len() >= len)
+    /// The bytes, if the block of the read before has all of them.
+    pub fn held(&self, at: i64, len: usize) -> Option<&[u8]> {
+        self.last.as_ref()?.from(at)?.get(..len)
     }
 
     /// Appends these bytes to `out`, unless a block that they lie in is neither kept nor worth it. `records` says how
     /// many records the caller wants of those that begin or go on in the block of a position.
     pub fn copy(&mut self, at: i64, len: usize, records: impl Fn(i64) -> usize, out: &mut Vec<u8>) -> bool {
+        if let Some(bytes) = self.held(at, len) {
+            out.extend_from_slice(bytes);
+            return true;
+        }
         // What is larger is worth a read of its own.
         if len > BLOCK_BYTES as usize {
             return false;
@@ -183,8 +187,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = log(&dir);
         let mut reader = log.block_reader(ReadMode::Cached);
-        assert!(copy(&mut reader, 5, 10, MANY).is_some() && reader.holds(5, 10));
-        assert!(!reader.holds(BLOCK_BYTES - 5, 10));
+        assert!(copy(&mut reader, 5, 10, MANY).is_some() && reader.held(5, 10).is_some());
+        assert!(reader.held(BLOCK_BYTES - 5, 10).is_none());
         for number in 1_000..2_000 {
             log.blocks.look_up(number, || 1);
         }

@@ -78,14 +78,16 @@ impl Blocks {
     pub fn look_up(&self, number: i64, records: impl FnOnce() -> usize) -> Lookup {
         let mut entries = self.entries.lock();
         entries.in_use = true;
-        match entries.state_of(number) {
-            State::Kept(block) => return Lookup::Kept(block.clone()),
-            State::Counted(asked) => {
+        let asked = match entries.states.get_mut(&number) {
+            Some(State::Kept(block)) => return Lookup::Kept(block.clone()),
+            Some(State::Counted(asked)) => {
                 *asked = asked.saturating_add(records());
-                if *asked <= READS_BEFORE {
-                    return Lookup::Unknown;
-                }
+                *asked
             }
+            None => entries.add(number, records()),
+        };
+        if asked <= READS_BEFORE {
+            return Lookup::Unknown;
         }
         Lookup::Wanted(entries.spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize)))
     }
@@ -106,18 +108,18 @@ impl Blocks {
 }
 
 impl Entries {
-    fn state_of(&mut self, number: i64) -> &mut State {
-        let Entries { states, order, spare, .. } = self;
-        if !states.contains_key(&number) {
-            if order.len() == BLOCKS_MAX
-                && let Some(State::Kept(bytes)) = order.pop_front().and_then(|first| states.remove(&first))
-                && let Ok(memory) = bytes.try_into_mut()
-            {
-                *spare = Some(memory);
-            }
-            order.push_back(number);
+    /// Takes a block up that so many records are asked for of.
+    fn add(&mut self, number: i64, asked: usize) -> usize {
+        if self.order.len() == BLOCKS_MAX
+            && let Some(State::Kept(bytes)) =
+                self.order.pop_front().and_then(|first| self.states.remove(&first))
+            && let Ok(memory) = bytes.try_into_mut()
+        {
+            self.spare = Some(memory);
         }
-        states.entry(number).or_insert(State::Counted(0))
+        self.order.push_back(number);
+        self.states.insert(number, State::Counted(asked));
+        asked
     }
 }
 
