@@ -20,24 +20,51 @@ impl CommitLog {
     /// The block around a position: if it is kept, or is worth keeping and can be had as the mode wants.
     fn block(&self, at: i64, records: impl FnOnce() -> usize, mode: ReadMode) -> Option<Block> {
         let number = at / BLOCK_BYTES;
+        let bytes = match self.look_up(number, records) {
+            Lookup::Loading => self.block_of_two_readers(number, mode)?,
+            found => self.take_block(number, found, mode)?,
+        };
+        Some(Block { start: number * BLOCK_BYTES, bytes })
+    }
+
+    /// Somebody reads the block just now, and so goes the same way at the same time. To read it as well, or to wait
+    /// for it, would cost as much as to read the next one meanwhile, which both want next.
+    fn block_of_two_readers(&self, number: i64, mode: ReadMode) -> Option<Bytes> {
+        let next = self.look_up(number + 1, || usize::MAX);
+        self.take_block(number + 1, next, mode);
+        match self.look_up(number, || usize::MAX) {
+            Lookup::Loading => self.load_block(number, self.blocks.memory(), mode),
+            found => self.take_block(number, found, mode),
+        }
+    }
+
+    fn look_up(&self, number: i64, records: impl FnOnce() -> usize) -> Lookup {
         let start = number * BLOCK_BYTES;
         if start < self.segments.first() || start + BLOCK_BYTES > self.marks.confirmed() {
-            return None;
+            return Lookup::Unknown;
         }
-        let bytes = match self.blocks.look_up(number, records) {
-            Lookup::Kept(bytes) => bytes,
+        self.blocks.look_up(number, records)
+    }
+
+    /// What was found, or is wanted and can be had.
+    fn take_block(&self, number: i64, found: Lookup, mode: ReadMode) -> Option<Bytes> {
+        match found {
+            Lookup::Kept(bytes) => Some(bytes),
             Lookup::Wanted(memory) => {
-                let bytes = self.load_block(start, memory, mode)?;
-                self.blocks.keep(number, bytes.clone());
+                let bytes = self.load_block(number, memory, mode);
+                match &bytes {
+                    Some(bytes) => self.blocks.keep(number, bytes.clone()),
+                    None => self.blocks.give_up(number),
+                }
                 bytes
             }
-            Lookup::Unknown => return None,
-        };
-        Some(Block { start, bytes })
+            Lookup::Loading | Lookup::Unknown => None,
+        }
     }
 
     /// None if the block doesn't lie in one file, or can't be read: the read of a record itself will say why.
-    fn load_block(&self, at: i64, mut memory: BytesMut, mode: ReadMode) -> Option<Bytes> {
+    fn load_block(&self, number: i64, mut memory: BytesMut, mode: ReadMode) -> Option<Bytes> {
+        let at = number * BLOCK_BYTES;
         let (start, file) = self.segments.reader(at).ok()?;
         if at + BLOCK_BYTES > start + self.segments.file_bytes() {
             return None;
@@ -180,6 +207,26 @@ mod tests {
         check(&mut reader, 100, true);
         check(&mut reader, BLOCK_BYTES - 10, true);
         check(&mut reader, 2 * BLOCK_BYTES + 10, true);
+    }
+
+    #[test]
+    fn two_readers_at_one_place_read_a_block_each() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let bytes = |at: i64| Some((at..at + 10).map(byte_at).collect::<Vec<u8>>());
+        let mut reader = log.block_reader(ReadMode::Cached);
+        assert!(matches!(log.look_up(0, || 100), Lookup::Wanted(_)));
+        assert_eq!(copy(&mut reader, 5, 10, |_| 1), bytes(5));
+        // The other one is still about to read the first, and finds the second read.
+        assert!(matches!(log.look_up(0, || 1), Lookup::Loading));
+        assert!(matches!(log.look_up(1, || 1), Lookup::Kept(_)));
+        fill(&log.segments, |_| 0);
+        assert_eq!(copy(&mut reader, BLOCK_BYTES + 5, 10, |_| 1), bytes(BLOCK_BYTES + 5));
+        // At the end of the whole blocks, and before one that lies in two files, there is no next one to read.
+        for last in [2, 5] {
+            assert!(matches!(log.look_up(last, || 100), Lookup::Wanted(_)));
+            assert!(copy(&mut log.block_reader(ReadMode::Cached), last * BLOCK_BYTES, 10, |_| 1).is_some());
+        }
     }
 
     #[test]

@@ -41,6 +41,8 @@ struct Entries {
 enum State {
     /// How many records were asked for.
     Counted(usize),
+    /// Somebody reads it from the file.
+    Loading,
     Kept(Bytes),
 }
 
@@ -68,8 +70,11 @@ impl Block {
 #[derive(Debug)]
 pub(crate) enum Lookup {
     Kept(Bytes),
-    /// Enough are asked for: whoever reads the block into this memory hands it to [`Blocks::keep`].
+    /// Enough are asked for: the caller reads the block into this memory and hands it to [`Blocks::keep`], or
+    /// gives up.
     Wanted(BytesMut),
+    /// Somebody else is about to.
+    Loading,
     Unknown,
 }
 
@@ -80,21 +85,33 @@ impl Blocks {
         entries.in_use = true;
         let asked = match entries.states.get_mut(&number) {
             Some(State::Kept(block)) => return Lookup::Kept(block.clone()),
-            Some(State::Counted(asked)) => {
-                *asked = asked.saturating_add(records());
-                *asked
+            Some(State::Loading) => return Lookup::Loading,
+            Some(State::Counted(asked)) => asked.saturating_add(records()),
+            None => {
+                entries.make_room(number);
+                records()
             }
-            None => entries.add(number, records()),
         };
-        if asked <= READS_BEFORE {
-            return Lookup::Unknown;
-        }
-        Lookup::Wanted(entries.spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize)))
+        let wanted = asked > READS_BEFORE;
+        entries.states.insert(number, if wanted { State::Loading } else { State::Counted(asked) });
+        if wanted { Lookup::Wanted(entries.take_memory()) } else { Lookup::Unknown }
+    }
+
+    /// Memory for a block that somebody else is about to read, too.
+    pub fn memory(&self) -> BytesMut {
+        self.entries.lock().take_memory()
     }
 
     pub fn keep(&self, number: i64, block: Bytes) {
         if let Some(state) = self.entries.lock().states.get_mut(&number) {
             *state = State::Kept(block);
+        }
+    }
+
+    /// The block could not be read; the next one who wants some of it may.
+    pub fn give_up(&self, number: i64) {
+        if let Some(state @ State::Loading) = self.entries.lock().states.get_mut(&number) {
+            *state = State::Counted(READS_BEFORE);
         }
     }
 
@@ -108,8 +125,8 @@ impl Blocks {
 }
 
 impl Entries {
-    /// Takes a block up that so many records are asked for of.
-    fn add(&mut self, number: i64, asked: usize) -> usize {
+    /// For a block that isn't here.
+    fn make_room(&mut self, number: i64) {
         if self.order.len() == BLOCKS_MAX
             && let Some(State::Kept(bytes)) =
                 self.order.pop_front().and_then(|first| self.states.remove(&first))
@@ -118,8 +135,10 @@ impl Entries {
             self.spare = Some(memory);
         }
         self.order.push_back(number);
-        self.states.insert(number, State::Counted(asked));
-        asked
+    }
+
+    fn take_memory(&mut self) -> BytesMut {
+        self.spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize))
     }
 }
 
@@ -152,6 +171,18 @@ mod tests {
         let blocks = Blocks::default();
         assert!(matches!(blocks.look_up(5, || READS_BEFORE), Lookup::Unknown));
         assert!(matches!(blocks.look_up(6, || READS_BEFORE + 1), Lookup::Wanted(_)));
+    }
+
+    #[test]
+    fn a_block_is_read_by_one_at_a_time() {
+        let blocks = Blocks::default();
+        ask_until_wanted(&blocks, 5);
+        assert!(matches!(blocks.look_up(5, || 100), Lookup::Loading));
+        blocks.give_up(5);
+        assert!(matches!(blocks.look_up(5, || 1), Lookup::Wanted(_)));
+        blocks.keep(5, block());
+        blocks.give_up(5);
+        assert!(matches!(blocks.look_up(5, || 1), Lookup::Kept(_)));
     }
 
     #[test]
