@@ -2,8 +2,10 @@
 
 use crate::node::Node;
 use crate::requests::*;
+use roxmq_protocol::body::list::KvTable;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
+use roxmq_protocol::json::FromJson;
 use roxmq_protocol::message_id::OffsetMessageId;
 
 #[tokio::test]
@@ -179,6 +181,31 @@ async fn neighbours_of_a_refused_message_are_stored() {
     let texts: Vec<_> = node.all("T", 0).await.iter().map(|message| message.text().to_owned()).collect();
     let sent: Vec<_> = (0..50).filter(|n| n % 7 != 3).map(|n| n.to_string()).collect();
     assert_eq!(texts, sent);
+    node.stop().await;
+}
+
+/// A connection remembers some topics from one burst to the next; these are more.
+#[tokio::test]
+async fn bursts_to_many_topics_are_stored_in_order_and_counted() {
+    const TOPICS: usize = 40;
+    let node = Node::start().await;
+    for round in 0..3 {
+        let sends =
+            (0..TOPICS * 3).map(|n| send(&format!("T{}", n % TOPICS), format!("{round}.{}", n / TOPICS)));
+        for answer in node.call_all(sends.collect()).await {
+            assert_code(&answer, response::SUCCESS, &[]);
+        }
+    }
+    let expected: Vec<_> = (0..3).flat_map(|round| (0..3).map(move |n| format!("{round}.{n}"))).collect();
+    for number in 0..TOPICS {
+        let name = format!("T{number}");
+        let texts: Vec<_> =
+            node.all(&name, 0).await.iter().map(|message| message.text().to_owned()).collect();
+        assert_eq!(texts, expected, "{name}");
+    }
+    let figures = node.call(Command::request(request::GET_BROKER_RUNTIME_INFO)).await;
+    let figures = KvTable::from_json_bytes(&figures.body).unwrap().table;
+    assert_eq!(figures["msgPutTotalTodayNow"], (TOPICS * expected.len()).to_string());
     node.stop().await;
 }
 
