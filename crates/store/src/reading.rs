@@ -310,9 +310,14 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads the records that wait for it. Those that are gone are left out.
+    /// Reads the records that wait for it; mostly there are none.
+    #[inline]
     fn flush_run(&mut self) -> io::Result<Option<i64>> {
-        let Some(run) = self.run.take() else { return Ok(None) };
+        self.run.take().map_or(Ok(None), |run| self.read_run(run))
+    }
+
+    /// Reads these records. Those that are gone are left out.
+    fn read_run(&mut self, run: Run) -> io::Result<Option<i64>> {
         let start = self.out.len();
         self.out.resize(start + run.bytes, 0);
         let bytes = &mut self.out[start..];
