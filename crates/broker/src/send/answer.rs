@@ -1,5 +1,6 @@
 //! Sends that are taken and wait to be stored, and their answers.
 
+use super::admit::Admitted;
 use super::failure::{self, FlushFailure};
 use super::topics::{KnownTopics, TopicIndex};
 use crate::Broker;
@@ -39,6 +40,22 @@ pub(super) struct PendingSend {
 }
 
 impl PendingSend {
+    /// The send of one message, which is to be this one of the batch, with a key yet to come.
+    pub(super) fn of(header: &Header<'_>, admitted: &Admitted, message: usize, key_start: usize) -> Self {
+        PendingSend {
+            opaque: header.opaque,
+            encoding: header.encoding,
+            oneway: header.is_oneway(),
+            waits_for_store: true,
+            messages: message..message + 1,
+            queue_id: admitted.queue_id,
+            key: key_start..key_start,
+            is_inner_batch: false,
+            recall_ms: None,
+            topic: admitted.topic,
+        }
+    }
+
     /// Whether nothing but its place and its key is to be answered, in JSON.
     fn is_plain(&self) -> bool {
         self.encoding == Encoding::Json

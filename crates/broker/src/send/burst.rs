@@ -141,23 +141,11 @@ impl Taken {
         let (version, turn) = (frame.header.version, self.turn);
         let admitted = admit(broker, &settings.config, &mut self.topics, &header, version, turn)?;
         rules::check_body(frame.body.len(), settings.config.max_message_size)?;
-        let (first, key_start) = (self.batch.len(), self.keys.len());
         let topic = &self.topics[admitted.topic];
         let (born_host, now) = (connection.remote(), self.now);
         let incoming =
             Incoming { broker, settings, header: &header, admitted: &admitted, topic, born_host, now };
-        let mut pending = PendingSend {
-            opaque: frame.header.opaque,
-            encoding: frame.header.encoding,
-            oneway: frame.header.is_oneway(),
-            waits_for_store: true,
-            messages: first..first + 1,
-            queue_id: admitted.queue_id,
-            key: key_start..key_start,
-            is_inner_batch: false,
-            recall_ms: None,
-            topic: admitted.topic,
-        };
+        let mut pending = PendingSend::of(&frame.header, &admitted, self.batch.len(), self.keys.len());
         if header.batch {
             incoming.push_batch(frame.body, &mut self.properties, &mut self.batch)?;
             if attributes::has_batches(&topic.attributes) {
@@ -183,15 +171,18 @@ impl Taken {
             return Err(refusal);
         }
         if let Place::Half(ask_after) = placed.place {
-            self.halves.push(NewHalf { index: first, ask_after });
-            // Where it is counted; its own topic has it when it is committed.
-            if let (Some(half_topic), Some(pending)) =
-                (self.topics.find(broker, names::TRANS_HALF_TOPIC), self.pending.last_mut())
-            {
-                pending.topic = half_topic;
-            }
+            self.halves.push(NewHalf { index: self.batch.len() - 1, ask_after });
+            self.count_as_half(broker);
         }
         Ok(())
+    }
+
+    /// Counts the last send where half messages are; its own topic has it when it is committed.
+    fn count_as_half(&mut self, broker: &Broker) {
+        let half_topic = self.topics.find(broker, names::TRANS_HALF_TOPIC);
+        if let (Some(topic), Some(send)) = (half_topic, self.pending.last_mut()) {
+            send.topic = topic;
+        }
     }
 
     fn store(

@@ -28,33 +28,34 @@ pub(super) fn decode<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<()> 
     }
 }
 
-/// To compare with each of the few keys that there are takes less than to look for the end of the one that is there.
+/// Each of the keys that a header has begins with a letter of its own: comparing with one takes less than looking for
+/// the end of the one that is there.
 #[inline(always)]
 fn member<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<&'a [u8]> {
-    if let Some(value) = text.strip_prefix(b"\"code\":") {
-        number(value, &mut header.code)
-    } else if let Some(text) = text.strip_prefix(b"\"extFields\":{") {
-        fields(text, &mut header.ext)
-    } else if let Some(value) = text.strip_prefix(b"\"flag\":") {
-        number(value, &mut header.flag)
-    } else if let Some(value) = text.strip_prefix(b"\"language\":") {
-        let (language, rest) = string(value)?;
-        header.language = Language::from_text(language);
-        Some(rest)
-    } else if let Some(value) = text.strip_prefix(b"\"opaque\":") {
-        number(value, &mut header.opaque)
-    } else if let Some(rest) = text.strip_prefix(b"\"serializeTypeCurrentRPC\":\"JSON\"") {
-        Some(rest)
-    } else if let Some(value) = text.strip_prefix(b"\"version\":") {
-        number(value, &mut header.version)
-    } else if let Some(value) = text.strip_prefix(b"\"remark\":") {
-        let (remark, rest) = string(value)?;
-        header.remark = Some(remark);
-        Some(rest)
-    } else {
-        let (_, value) = key(text)?;
-        string(value).map(|(_, rest)| rest)
+    let known = match text.get(1)? {
+        b'c' => text.strip_prefix(b"\"code\":").map(|value| number(value, &mut header.code)),
+        b'e' => text.strip_prefix(b"\"extFields\":{").map(|text| fields(text, &mut header.ext)),
+        b'f' => text.strip_prefix(b"\"flag\":").map(|value| number(value, &mut header.flag)),
+        b'l' => text.strip_prefix(b"\"language\":").map(|value| {
+            let (language, rest) = string(value)?;
+            header.language = Language::from_text(language);
+            Some(rest)
+        }),
+        b'o' => text.strip_prefix(b"\"opaque\":").map(|value| number(value, &mut header.opaque)),
+        b'r' => text.strip_prefix(b"\"remark\":").map(|value| {
+            let (remark, rest) = string(value)?;
+            header.remark = Some(remark);
+            Some(rest)
+        }),
+        b's' => text.strip_prefix(b"\"serializeTypeCurrentRPC\":\"JSON\"").map(Some),
+        b'v' => text.strip_prefix(b"\"version\":").map(|value| number(value, &mut header.version)),
+        _ => None,
+    };
+    if let Some(rest) = known {
+        return rest;
     }
+    let (_, value) = key(text)?;
+    string(value).map(|(_, rest)| rest)
 }
 
 fn fields<'a>(text: &'a [u8], ext: &mut ExtFields<'a>) -> Option<&'a [u8]> {
