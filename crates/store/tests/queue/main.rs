@@ -66,6 +66,13 @@ fn stored(files: &Arc<FaultFiles>, records: i64) -> QueueTable {
     table
 }
 
+/// Writes behind until a queue without a push keeps no written entry in memory.
+fn become_idle(table: &QueueTable) {
+    for _ in 0..5 {
+        table.write_behind().unwrap();
+    }
+}
+
 fn read_all(queue: &ConsumeQueue) -> Vec<QueueEntry> {
     let mut out = Vec::new();
     queue.read(queue.min_offset(), usize::MAX, &mut out, ReadMode::Blocking).unwrap();

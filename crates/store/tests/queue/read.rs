@@ -34,9 +34,7 @@ fn reads_go_across_files_and_memory() {
     let files = FaultFiles::new();
     let table = stored(&files, 35);
     let queue = table.get(TOPIC, QueueId(0)).unwrap();
-    for _ in 0..5 {
-        table.write_behind().unwrap();
-    }
+    become_idle(&table);
     push(&queue, 35..38);
     check_holds(&queue, 0..38);
     let mut out = Vec::new();
@@ -55,9 +53,7 @@ fn an_idle_queue_is_read_from_the_disk_and_a_busy_one_from_memory() {
     files.set_cold(true);
     let mut out = Vec::new();
     assert_eq!(queue.read(QueueOffset(0), 9, &mut out, ReadMode::Cached).unwrap(), 5);
-    for _ in 0..5 {
-        table.write_behind().unwrap();
-    }
+    become_idle(&table);
     let cold = queue.read(QueueOffset(0), 9, &mut out, ReadMode::Cached).unwrap_err();
     assert_eq!(cold.kind(), std::io::ErrorKind::WouldBlock);
     check_holds(&queue, 0..5);
@@ -69,9 +65,7 @@ fn a_full_page_is_read_once_and_a_growing_one_each_time() {
     let files = FaultFiles::new();
     let table = stored(&files, 25);
     let queue = table.get(TOPIC, QueueId(0)).unwrap();
-    for _ in 0..5 {
-        table.write_behind().unwrap();
-    }
+    become_idle(&table);
     let check = |from: i64, max: usize, mode: ReadMode, expected: Option<std::ops::Range<i64>>| {
         let mut out = Vec::new();
         match queue.read(QueueOffset(from), max, &mut out, mode) {
@@ -102,19 +96,18 @@ fn after_a_cut_or_a_removal_no_old_page_is_read() {
         let files = FaultFiles::new();
         let table = stored(&files, 30);
         let queue = table.get(TOPIC, QueueId(0)).unwrap();
-        let become_idle = || (0..5).for_each(|_| table.write_behind().unwrap());
-        become_idle();
+        become_idle(&table);
         check_holds(&queue, 0..30);
         table.truncate(at(cut)).unwrap();
         check_holds(&queue, 0..cut);
         push(&queue, 100..120);
-        become_idle();
+        become_idle(&table);
         assert_eq!(read_all(&queue), (0..cut).chain(100..120).map(entry).collect::<Vec<_>>(), "{cut}");
         table.remove_topic(TOPIC).unwrap();
         assert_eq!(read_all(&queue), []);
         let queue = table.get_or_create(TOPIC, QueueId(0));
         push(&queue, 200..215);
-        become_idle();
+        become_idle(&table);
         assert_eq!(read_all(&queue), (200..215).map(entry).collect::<Vec<_>>());
     }
 }
@@ -127,9 +120,7 @@ fn entries_behind_the_visible_end_of_the_log_are_not_shown() {
     let queue = table.get_or_create(TOPIC, QueueId(0));
     push(&queue, 0..30);
     // Written and idle: what readers may not see yet has to stay in memory nevertheless.
-    for _ in 0..5 {
-        table.write_behind().unwrap();
-    }
+    become_idle(&table);
     for (end, max) in [(0, 0), (99, 0), (100, 1), (1_550, 15), (3_000, 30), (i64::MAX, 30)] {
         visible.store(end, Ordering::Release);
         assert_eq!((queue.max_offset(), queue.next_offset()), (QueueOffset(max), QueueOffset(30)), "{end}");
