@@ -84,7 +84,7 @@ impl SendBurst {
         if self.taken.pending.is_empty() {
             self.begin(broker);
         }
-        let Some(settings) = &self.settings else { return };
+        let settings = self.settings.get_or_insert_with(|| Settings::of(broker, broker.config()));
         if let Err(refusal) = self.taken.take(broker, settings, connection, frame) {
             broker.stats.put_failed(1);
             settings.sender.refuse(&frame.header, refusal, output);
@@ -94,8 +94,7 @@ impl SendBurst {
     /// A burst has one configuration, one time and one look at the topics; the next may have others.
     fn begin(&mut self, broker: &Broker) {
         let config = broker.config();
-        if self.settings.as_ref().is_none_or(|settings| !Arc::ptr_eq(&settings.config, &config)) {
-            self.settings = Some(Settings::of(broker, config));
+        if self.settings.take_if(|settings| !Arc::ptr_eq(&settings.config, &config)).is_some() {
             self.taken.topics.forget();
         }
         self.taken.topics.renew(broker);
