@@ -130,7 +130,7 @@ fn look_on_disk(broker: &Arc<Broker>, request: Box<PopRequest>) -> Option<Box<Po
         let mut output = Output::default();
         match look(broker, &request, ReadMode::Blocking, &mut output) {
             (Popped::Found, _) => {
-                request.wait.connection.send(output);
+                request.wait.connection.send_now(output);
                 return None;
             }
             (Popped::Nothing, _) => return Some(request),

@@ -127,7 +127,7 @@ fn answer_from_disk(broker: &Broker, mut pull: Pull, reply_to: ReplyTo, connecti
         _ => reply_to.nothing(broker, &pull, result, &mut output),
     });
     match read {
-        Ok(_) => connection.send(output),
+        Ok(_) => connection.send_now(output),
         Err(error) => {
             let refusal = outcome::disk_error(&error);
             tracing::error!(topic = pull.queue.topic(), queue_id = pull.queue.id().0, %error, "a pull could not read the log");

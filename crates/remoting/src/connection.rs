@@ -1,15 +1,20 @@
 //! One connection, as others see it: where it comes from, and a way to send to it.
 
+mod queue;
+
 use crate::calls::{Call, CallError, Calls, in_time};
 use crate::output::Output;
-use parking_lot::Mutex;
+use crate::socket::SocketWriter;
+use parking_lot::{Mutex, MutexGuard};
+pub(crate) use queue::{Abort, Stage};
+use queue::{Queue, wake};
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
 use roxmq_protocol::header::Encoding;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::task::{Context, Waker};
+use std::task::Context;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -49,22 +54,6 @@ pub(crate) enum Origin {
     Elsewhere,
 }
 
-/// What others queued, until the connection's task takes it.
-#[derive(Debug, Default)]
-struct Queue {
-    output: Output,
-    /// What the task took before and couldn't write yet.
-    unwritten: usize,
-    stage: Stage,
-    waker: Option<Waker>,
-    /// The task sleeps, and whoever changes something here has to wake it.
-    parked: bool,
-    /// Answers that somebody has promised for later.
-    late_answers: usize,
-    /// The last of them came, which the task has not looked at yet.
-    none_late_any_more: bool,
-}
-
 /// The promise of an answer that comes later, from anywhere. A shutdown leaves the connection open until it is
 /// dropped, which is to be done after the answer was handed to the connection.
 #[derive(Debug)]
@@ -83,30 +72,6 @@ impl Drop for LateAnswer {
     }
 }
 
-/// How far a connection is on its way to the end. Only moves forward.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
-    #[default]
-    Open,
-    /// Closes as soon as nothing is in flight.
-    Draining,
-    /// The peer has closed its side: closes as soon as it was sent what it was promised.
-    PeerClosed,
-    /// Closes as soon as what is queued has been sent.
-    Closing,
-    /// Closes now.
-    Aborted(Abort),
-}
-
-/// Why a connection was closed before its output was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Abort {
-    Idle,
-    OutputLimit,
-    GraceOver,
-    Dropped,
-}
-
 impl Connection {
     pub(crate) fn new(ends: Ends, output_bytes_max: usize) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -121,6 +86,12 @@ impl Connection {
             active: AtomicBool::new(true),
             silent_looks: AtomicU8::new(0),
         }
+    }
+
+    /// With a socket that others than its task may write to, too.
+    pub(crate) fn written_through(mut self, writer: SocketWriter) -> Self {
+        self.queue.get_mut().writer = Some(writer);
+        self
     }
 
     /// A number that no other connection of this process has or had.
@@ -191,6 +162,17 @@ impl Connection {
         self.enqueue(|queued| queued.append(output));
     }
 
+    /// As [`Connection::send`], but writes from this thread if the connection's task sleeps and its socket is free: to
+    /// wake another thread would cost more, and take longer, than the write.
+    pub fn send_now(&self, output: Output) {
+        let Some(mut queue) = self.enqueued(|queued| queued.append(output)) else { return };
+        if queue.write_now() {
+            self.mark_active();
+        } else {
+            wake(queue);
+        }
+    }
+
     /// Answers the request of this opaque, in this encoding.
     pub fn respond(&self, opaque: i32, encoding: Encoding, response: Command) {
         self.enqueue(|queued| queued.respond(opaque, encoding, response));
@@ -249,9 +231,16 @@ impl Connection {
     }
 
     fn enqueue(&self, add: impl FnOnce(&mut Output)) {
+        if let Some(queue) = self.enqueued(add) {
+            wake(queue);
+        }
+    }
+
+    /// The queue with something more to send, of which its task doesn't know yet; none if the connection is closed.
+    fn enqueued(&self, add: impl FnOnce(&mut Output)) -> Option<MutexGuard<'_, Queue>> {
         let mut queue = self.queue.lock();
         if queue.stage >= Stage::Closing {
-            return;
+            return None;
         }
         add(&mut queue.output);
         if queue.output.len() + queue.unwritten > self.output_bytes_max {
@@ -259,7 +248,7 @@ impl Connection {
             queue.stage = Stage::Aborted(Abort::OutputLimit);
             self.mark_closed();
         }
-        wake(queue);
+        Some(queue)
     }
 
     /// Moves towards the end; a stage that was passed already changes nothing.
@@ -283,6 +272,7 @@ impl Connection {
     /// For the connection's task: takes what others queued.
     pub(crate) fn collect(&self, output: &mut Output) -> Stage {
         let mut queue = self.queue.lock();
+        queue.parked = false;
         if !queue.output.is_empty() {
             output.append(std::mem::take(&mut queue.output));
         }
@@ -326,6 +316,7 @@ impl Connection {
         let mut queue = self.queue.lock();
         queue.output = Output::default();
         queue.waker = None;
+        queue.writer = None;
     }
 
     pub(crate) fn mark_active(&self) {
@@ -343,16 +334,5 @@ impl Connection {
 
     pub(crate) fn output_bytes_max(&self) -> usize {
         self.output_bytes_max
-    }
-}
-
-/// Wakes the task if it sleeps, outside the lock: it would want the lock at once.
-fn wake(mut queue: parking_lot::MutexGuard<'_, Queue>) {
-    if std::mem::take(&mut queue.parked) {
-        let waker = queue.waker.clone();
-        drop(queue);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
     }
 }

@@ -12,7 +12,7 @@ use crate::server::Running;
 use crate::service::Service;
 use roxmq_protocol::frame::{Frame, FrameError};
 use std::future::Future;
-use std::io::{self, IoSlice};
+use std::io;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -24,8 +24,6 @@ use tokio::time::Sleep;
 
 /// Above it no more requests are served before some of the answers have been sent.
 const OUTPUT_BYTES_PAUSE: usize = 4 * 1024 * 1024;
-/// Slices in one write.
-const SLICES_MAX: usize = 64;
 /// After so many rounds other tasks get a turn.
 const ROUNDS_MAX: usize = 4;
 /// How long the peer gets to close its side after we closed ours; without that a reset, provoked by bytes that nobody
@@ -169,20 +167,16 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
 
     /// Writes as much as the socket takes; ready when all is on its way.
     fn write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.output.is_empty() {
-            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-            let slices = self.output.slices(&mut slices);
+        let Driver { io, connection, output, unflushed, .. } = self;
+        ready!(output.send(|slices| {
             let written = match slices {
-                [one] => ready!(Pin::new(&mut self.io).poll_write(context, one))?,
-                many => ready!(Pin::new(&mut self.io).poll_write_vectored(context, many))?,
+                [one] => ready!(Pin::new(&mut *io).poll_write(context, one)),
+                many => ready!(Pin::new(&mut *io).poll_write_vectored(context, many)),
             };
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.output.advance(written);
-            self.unflushed = true;
-            self.connection.mark_active();
-        }
+            *unflushed = true;
+            connection.mark_active();
+            Poll::Ready(written)
+        }))?;
         if self.unflushed {
             ready!(Pin::new(&mut self.io).poll_flush(context))?;
             self.unflushed = false;

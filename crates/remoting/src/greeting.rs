@@ -10,6 +10,7 @@ use crate::rewound::Rewound;
 use crate::server::{Phase, Running};
 use crate::service::Service;
 use crate::sniff::{self, Protocol};
+use crate::socket::Socket;
 use crate::tls::TlsError;
 use crate::tls::server::TlsServer;
 use std::io;
@@ -127,8 +128,12 @@ impl<S: Service> Greeter<S> {
         let Greeted { ends, protocol, io, received } = greeted;
         if protocol == Protocol::Remoting {
             match io {
-                PlainOrTls::Plain(io) => self.drive(io, received, ends, running),
-                PlainOrTls::Tls(io) => self.drive(io, received, ends, running),
+                PlainOrTls::Plain(io) => {
+                    let io = Socket::new(io);
+                    let connection = self.connection(ends).written_through(io.writer());
+                    self.drive(io, received, connection, running);
+                }
+                PlainOrTls::Tls(io) => self.drive(io, received, self.connection(ends), running),
             }
             return;
         }
@@ -152,17 +157,20 @@ impl<S: Service> Greeter<S> {
         });
     }
 
-    fn drive<IO>(&self, io: IO, received: Vec<u8>, ends: Ends, running: Running)
+    fn connection(&self, ends: Ends) -> Connection {
+        Connection::new(ends, self.options.output_bytes_max)
+    }
+
+    fn drive<IO>(&self, io: IO, received: Vec<u8>, connection: Connection, running: Running)
     where
         IO: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let connection = Arc::new(Connection::new(ends, self.options.output_bytes_max));
-        tracing::debug!(remote = %ends.remote, "connection opened");
+        tracing::debug!(remote = %connection.remote(), "connection opened");
         tokio::spawn(Driver::new(
             io,
             received,
             self.service.clone(),
-            connection,
+            Arc::new(connection),
             self.registry.clone(),
             Some(running),
         ));

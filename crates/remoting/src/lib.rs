@@ -22,6 +22,7 @@ mod scratch;
 pub mod server;
 pub mod service;
 mod sniff;
+mod socket;
 pub mod tls;
 
 pub use calls::CallError;

@@ -8,12 +8,15 @@ use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::{self, FrameError};
 use roxmq_protocol::header::{Encoding, FLAG_RESPONSE, Header};
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
+use std::task::{Poll, ready};
 
 /// Bodies from this size on aren't copied into the buffer; below it a copy costs less than a slice of its own.
 const UNCOPIED_BYTES_MIN: usize = 8 * 1024;
 /// Bytes already sent are cut off the buffer's start when they are so many and make up most of it.
 const SENT_BYTES_MAX: usize = 64 * 1024;
+/// Slices in one write.
+const SLICES_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub struct Output {
@@ -99,8 +102,24 @@ impl Output {
         }
     }
 
+    /// Sends all that `write` takes; it is given at least one slice. Ready when all is sent.
+    pub(crate) fn send(
+        &mut self,
+        mut write: impl FnMut(&[IoSlice<'_>]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<()>> {
+        while !self.is_empty() {
+            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+            let written = ready!(write(self.slices(&mut slices)))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.advance(written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
     /// Fills in what is to be sent next, as far as there are slices for it, and returns the slices filled.
-    pub(crate) fn slices<'a, 's>(&'a self, slices: &'s mut [IoSlice<'a>]) -> &'s [IoSlice<'a>] {
+    fn slices<'a, 's>(&'a self, slices: &'s mut [IoSlice<'a>]) -> &'s [IoSlice<'a>] {
         let mut count = 0;
         let mut from = self.sent;
         let mut inserts = self.inserts.iter();
@@ -122,7 +141,7 @@ impl Output {
     }
 
     /// Takes away what has been sent.
-    pub(crate) fn advance(&mut self, mut bytes: usize) {
+    fn advance(&mut self, mut bytes: usize) {
         while bytes > 0 {
             let next_insert = self.inserts.front_mut();
             let end = next_insert.as_ref().map_or(self.buffer.len(), |insert| insert.at);

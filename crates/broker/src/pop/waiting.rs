@@ -119,7 +119,7 @@ impl Waiter for PopRequest {
         let mut output = Output::default();
         let looked = serve(broker, self, &mut output);
         if !output.is_empty() {
-            connection.send(output);
+            connection.send_now(output);
         }
         looked
     }

@@ -189,7 +189,7 @@ fn serve(broker: &Arc<Broker>, mut hold: Box<Hold>) -> Option<Box<Hold>> {
             return None;
         }
     }
-    hold.connection.send(output);
+    hold.connection.send_now(output);
     None
 }
 

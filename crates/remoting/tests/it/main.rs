@@ -9,6 +9,7 @@ mod limits;
 mod local;
 mod proxy;
 mod reactors;
+mod send_now;
 mod shutdown;
 mod support;
 mod tls;
