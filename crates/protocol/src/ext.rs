@@ -88,13 +88,15 @@ pub fn parse<T: TryFrom<i64>>(
 ) -> Result<T, FieldError> {
     match text.integer().and_then(|number| T::try_from(number).ok()) {
         Some(number) => Ok(number),
-        None => Err(invalid(name, text, expected)),
+        None => Err(invalid(name, text.bytes(), expected)),
     }
 }
 
+/// Shows the value as it stood on the wire.
 #[cold]
-fn invalid(name: &'static str, text: Text<'_>, expected: &'static str) -> FieldError {
-    FieldError::Invalid { name, expected, value: shorten(&text.decode()) }
+#[inline(never)]
+fn invalid(name: &'static str, value: &[u8], expected: &'static str) -> FieldError {
+    FieldError::Invalid { name, expected, value: shorten(&String::from_utf8_lossy(value)) }
 }
 
 /// A value as an error text may show it: not longer than a line.

@@ -55,13 +55,9 @@ impl<'a> Text<'a> {
 
     /// The text itself. C++ clients write theirs in their system's encoding, GBK for one: as by the Java server, what
     /// isn't UTF-8 is replaced by U+FFFD.
+    #[inline]
     pub fn decode(self) -> Cow<'a, str> {
-        if !self.is_escaped() {
-            return utf8(self.bytes);
-        }
-        let mut out = String::with_capacity(self.bytes.len());
-        self.append_to(&mut out);
-        Cow::Owned(out)
+        if self.is_escaped() { Cow::Owned(decode_escaped(self.bytes)) } else { utf8(self.bytes) }
     }
 
     /// Appends the decoded text.
@@ -98,6 +94,9 @@ impl<'a> Text<'a> {
     /// The decimal number that the text is, as Java reads one.
     #[inline]
     pub fn integer(self) -> Option<i64> {
+        if let [digit] = self.bytes {
+            return value(*digit);
+        }
         let (negative, digits) = match self.bytes {
             [b'-', digits @ ..] => (true, digits),
             [b'+', digits @ ..] => (false, digits),
@@ -110,6 +109,12 @@ impl<'a> Text<'a> {
         let number = digits.iter().try_fold(0i64, |number, digit| Some(number * 10 + value(*digit)?))?;
         (!digits.is_empty()).then_some(if negative { -number } else { number })
     }
+}
+
+fn decode_escaped(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    Text::escaped(bytes).append_to(&mut out);
+    out
 }
 
 fn value(digit: u8) -> Option<i64> {

@@ -156,29 +156,34 @@ impl<'a> Found<'a> {
         }
     }
 
+    #[inline(always)]
     fn topic(&mut self, value: Text<'a>) {
         self.header.topic = value.decode();
         self.topic = true;
     }
 
+    #[inline(always)]
     fn queue_id(&mut self, name: &'static str, value: Text<'a>) -> Result<(), FieldError> {
         self.header.queue_id = parse(name, value, INT)?;
         self.queue_id = true;
         Ok(())
     }
 
+    #[inline(always)]
     fn sys_flag(&mut self, name: &'static str, value: Text<'a>) -> Result<(), FieldError> {
         self.header.sys_flag = parse(name, value, INT)?;
         self.sys_flag = true;
         Ok(())
     }
 
+    #[inline(always)]
     fn born_timestamp(&mut self, name: &'static str, value: Text<'a>) -> Result<(), FieldError> {
         self.header.born_timestamp = parse(name, value, LONG)?;
         self.born_timestamp = true;
         Ok(())
     }
 
+    #[inline(always)]
     fn flag(&mut self, name: &'static str, value: Text<'a>) -> Result<(), FieldError> {
         self.header.flag = parse(name, value, INT)?;
         self.flag = true;

@@ -13,6 +13,10 @@ use crate::text::Text;
 /// No 32-bit number that is written without zeros before it has more.
 const DIGITS_MAX: usize = 10;
 
+/// A field with a name and a value of one byte each, and something behind it.
+const SHORT_FIELD: u64 = u64::from_le_bytes(*b"\"\xFF\":\"\xFF\"\xFF");
+const ANY_BYTES: u64 = u64::from_le_bytes([0, 0xFF, 0, 0, 0, 0xFF, 0, 0xFF]);
+
 /// What was read from the front of a text, and the text behind it.
 type Read<'a, T> = Option<(T, &'a [u8])>;
 
@@ -58,11 +62,11 @@ fn member<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<&'a [u8]> {
     string(value).map(|(_, rest)| rest)
 }
 
+#[inline(never)]
 fn fields<'a>(text: &'a [u8], ext: &mut ExtFields<'a>) -> Option<&'a [u8]> {
     let mut rest = text;
     for _ in 0..FIELDS_MAX {
-        let (name, value) = key(rest)?;
-        let (value, behind) = string(value)?;
+        let ((name, value), behind) = field(rest)?;
         ext.push(Text::unescaped(name), value);
         match behind {
             [b',', behind @ ..] => rest = behind,
@@ -71,6 +75,21 @@ fn fields<'a>(text: &'a [u8], ext: &mut ExtFields<'a>) -> Option<&'a [u8]> {
         }
     }
     None
+}
+
+#[inline(always)]
+fn field(text: &[u8]) -> Read<'_, (&[u8], Text<'_>)> {
+    // Half of what a send has: `"x":"0"`.
+    if let Some(word) = text.first_chunk::<8>()
+        && u64::from_le_bytes(*word) | ANY_BYTES == SHORT_FIELD
+        && word[1].is_ascii_alphabetic()
+        && word[5].is_ascii_alphanumeric()
+    {
+        return Some(((&text[1..2], Text::unescaped(&text[5..6])), &text[7..]));
+    }
+    let (name, value) = key(text)?;
+    let (value, behind) = string(value)?;
+    Some(((name, value), behind))
 }
 
 /// `"name":`
