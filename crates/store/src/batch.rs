@@ -6,11 +6,12 @@ use crate::core::Core;
 use crate::index::IndexKey;
 use crate::multi_dispatch::{Dispatches, LMQ_QUEUE, lmq_names};
 use crate::position::{Millis, PhyOffset, QueueId, QueueOffset};
-use crate::queue::{ConsumeQueue, QueueEntry};
+use crate::queue::{ConsumeQueue, Pushing, QueueEntry};
 use crate::store::Store;
 use bytes::Bytes;
 use roxmq_protocol::record::{self, FILLER_BYTES, RecordFields, TooLong};
 use roxmq_protocol::sys_flag;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -48,8 +49,12 @@ struct Pending {
     keys: usize,
 }
 
+/// A queue that records go to. What it is found by is kept beside it: the queue itself is written to by other threads,
+/// and to look into it would cost as much as to fetch it from memory.
 #[derive(Debug)]
 struct Target {
+    topic: Arc<str>,
+    id: QueueId,
     queue: Arc<ConsumeQueue>,
     /// The offset of the next record of this batch; known while it is placed.
     next: Option<i64>,
@@ -154,14 +159,15 @@ impl AppendBatch {
     /// The queue's place among the targets. Bursts have few, mostly the same as before, so looking through them
     /// beats hashing the topic.
     fn target(&mut self, core: &Core, topic: &str, id: QueueId) -> usize {
-        let is_it = |target: &Target| target.queue.id() == id && target.queue.topic() == topic;
+        let is_it = |target: &Target| target.id == id && *target.topic == *topic;
         if let Some(last) = self.records.last()
             && is_it(&self.targets[last.target])
         {
             return last.target;
         }
         self.targets.iter().position(is_it).unwrap_or_else(|| {
-            self.targets.push(Target { queue: core.queues.get_or_create(topic, id), next: None });
+            let queue = core.queues.get_or_create(topic, id);
+            self.targets.push(Target { topic: queue.shared_topic(), id, queue, next: None });
             self.targets.len() - 1
         })
     }
@@ -207,7 +213,7 @@ impl AppendBatch {
             return;
         }
         for target in &mut self.targets {
-            target.queue = core.queues.get_or_create(target.queue.topic(), target.queue.id());
+            target.queue = core.queues.get_or_create(&target.topic, target.id);
         }
         self.deletions = core.deletions();
     }
@@ -253,7 +259,15 @@ impl AppendBatch {
         (Bytes::from(bytes), room)
     }
 
+    /// Enters the records into queues and index. Each queue is held until all are in: other threads want them, too, and
+    /// to take one again costs more than to wait.
     fn enter(&mut self, core: &Core, now: Millis) {
+        let targets = &self.targets;
+        let mut queues: SmallVec<[Option<Pushing<'_>>; QUEUES_KEPT_MAX]> =
+            targets.iter().map(|_| None).collect();
+        let mut push = |target: usize, entry| {
+            queues[target].get_or_insert_with(|| targets[target].queue.pushing()).push(entry);
+        };
         let mut keys = self.keys.iter();
         self.index_keys.clear();
         let mut dispatched = 0;
@@ -262,15 +276,16 @@ impl AppendBatch {
             let (bytes, tags_code) = (record.bytes as i32, record.tags_code);
             let entry = QueueEntry { phy_offset, bytes, tags_code };
             if record.queued {
-                self.targets[record.target].queue.push(entry);
+                push(record.target, entry);
             }
             if self.dispatches.record(dispatched) == Some(at) {
-                self.dispatches.targets(dispatched).for_each(|target| self.targets[target].queue.push(entry));
+                self.dispatches.targets(dispatched).for_each(|target| push(target, entry));
                 dispatched += 1;
             }
             let hashes = keys.by_ref().take(record.keys);
             self.index_keys.extend(hashes.map(|&hash| IndexKey { hash, phy_offset, store_time: now }));
         }
+        drop(queues);
         if let (Some(index), false) = (&core.index, self.index_keys.is_empty()) {
             index.put_all(&self.index_keys);
         }

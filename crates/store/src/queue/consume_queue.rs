@@ -7,7 +7,7 @@ use crate::position::{PhyOffset, QueueId, QueueOffset};
 use crate::queue::queue_files::QueueFiles;
 use crate::queue::tail::Tail;
 use crate::queue::{QueueEntry, cut};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -59,6 +59,42 @@ impl Extent {
         Extent { first_file: 0, min: 0, next: 0, first_phy: PhyOffset(i64::MAX), last_end: PhyOffset(0) };
 }
 
+/// A queue that entries are pushed to: with the last of them, when this is dropped, all are there for readers.
+pub(crate) struct Pushing<'a> {
+    queue: &'a Arc<ConsumeQueue>,
+    state: MutexGuard<'a, State>,
+    /// Where the record of the last entry ends.
+    end: Option<PhyOffset>,
+}
+
+impl Pushing<'_> {
+    pub fn push(&mut self, entry: QueueEntry) {
+        let state = &mut *self.state;
+        if state.removed {
+            return;
+        }
+        if self.queue.min.load(Ordering::Relaxed) == state.tail.next() {
+            state.first_phy = entry.phy_offset;
+        }
+        state.tail.push(&entry);
+        self.end = Some(entry.end());
+    }
+}
+
+impl Drop for Pushing<'_> {
+    fn drop(&mut self) {
+        let Some(end) = self.end else { return };
+        let state = &mut *self.state;
+        state.idle_rounds = 0;
+        self.queue.last_end.store(end.0, Ordering::Release);
+        self.queue.next.store(state.tail.next(), Ordering::Release);
+        if !state.active {
+            state.active = true;
+            self.queue.files.activate(Arc::clone(self.queue));
+        }
+    }
+}
+
 impl ConsumeQueue {
     pub(super) fn new(files: Arc<QueueFiles>, topic: Arc<str>, id: QueueId, extent: Extent) -> ConsumeQueue {
         ConsumeQueue {
@@ -84,6 +120,10 @@ impl ConsumeQueue {
 
     pub fn topic(&self) -> &str {
         &self.topic
+    }
+
+    pub(crate) fn shared_topic(&self) -> Arc<str> {
+        Arc::clone(&self.topic)
     }
 
     pub fn id(&self) -> QueueId {
@@ -127,22 +167,12 @@ impl ConsumeQueue {
 
     /// Appends an entry at [`next_offset`](Self::next_offset). One writer at a time, in the order of the log.
     pub fn push(self: &Arc<Self>, entry: QueueEntry) {
-        let mut state = self.state.lock();
-        if state.removed {
-            return;
-        }
-        state.tail.push(&entry);
-        state.idle_rounds = 0;
-        let next = state.tail.next();
-        if self.min.load(Ordering::Relaxed) == next - 1 {
-            state.first_phy = entry.phy_offset;
-        }
-        self.last_end.store(entry.end().0, Ordering::Release);
-        self.next.store(next, Ordering::Release);
-        if !state.active {
-            state.active = true;
-            self.files.activate(Arc::clone(self));
-        }
+        self.pushing().push(entry);
+    }
+
+    /// For several entries.
+    pub(crate) fn pushing(self: &Arc<Self>) -> Pushing<'_> {
+        Pushing { queue: self, state: self.state.lock(), end: None }
     }
 
     /// Appends the entry of a record found in the log at recovery, in the order of the log; false if the queue has

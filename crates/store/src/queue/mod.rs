@@ -17,5 +17,6 @@ mod unsynced;
 mod write_behind;
 
 pub use consume_queue::ConsumeQueue;
+pub(crate) use consume_queue::Pushing;
 pub use entry::QueueEntry;
 pub use table::{Incomplete, QueueTable};
