@@ -153,7 +153,10 @@ impl Reading<'_> {
                 Err(error) => return Err(error),
             }
             self.pick(&entries, next, &mut wanted);
-            for (index, record) in wanted.iter().enumerate() {
+            let mut index = 0;
+            loop {
+                index += self.take_held(&wanted[index..]);
+                let Some(record) = wanted.get(index) else { break };
                 if self.is_full(record) {
                     // What waits to be read may not all be wanted, and so leave room.
                     if self.looks_into_records
@@ -168,6 +171,7 @@ impl Reading<'_> {
                 if let Some(cold_at) = self.take(&mut tail, &wanted[index..])? {
                     return Ok((cold_at, Some(Stop::Cold)));
                 }
+                index += 1;
             }
             next += entries.len() as i64;
             entries_max = ENTRIES_MAX;
@@ -210,9 +214,13 @@ impl Reading<'_> {
     }
 
     fn is_full(&self, record: &Wanted) -> bool {
-        let (count, bytes) = self.taken();
-        count > 0 && (count >= self.limits.count_max || bytes + record.bytes > self.limits.bytes_max)
+        are_full(self.limits, self.taken(), record)
     }
+}
+
+/// Whether a record is one too many besides so many records and bytes. The first never is.
+fn are_full(limits: ReadLimits, (count, bytes): (usize, usize), record: &Wanted) -> bool {
+    count > 0 && (count >= limits.count_max || bytes + record.bytes > limits.bytes_max)
 }
 
 /// Filler entries stand for records that the log had lost before the queue was built, and point nowhere.

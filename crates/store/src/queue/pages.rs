@@ -5,6 +5,7 @@
 //! ends with [`Pages::forget`].
 
 use crate::queue::entry::EntryBytes;
+use foldhash::fast::RandomState;
 use lru::LruCache;
 use parking_lot::Mutex;
 use std::num::NonZeroUsize;
@@ -20,12 +21,12 @@ pub(super) type Page = Arc<Vec<EntryBytes>>;
 
 pub(super) struct Pages {
     /// By the queue's serial number and the offset at which the page begins.
-    kept: Mutex<LruCache<(u64, i64), Page>>,
+    kept: Mutex<LruCache<(u64, i64), Page, RandomState>>,
 }
 
 impl Default for Pages {
     fn default() -> Self {
-        Pages { kept: Mutex::new(LruCache::new(PAGES_MAX)) }
+        Pages { kept: Mutex::new(LruCache::with_hasher(PAGES_MAX, RandomState::default())) }
     }
 }
 

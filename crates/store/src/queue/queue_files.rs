@@ -7,6 +7,7 @@ use crate::queue::entry::{ENTRY_BYTES, EntryBytes, QueueEntry};
 use crate::queue::pages::{PAGE_ENTRIES, Page, Pages};
 use crate::queue::unsynced::Unsynced;
 use crate::queue::{ConsumeQueue, names};
+use foldhash::fast::RandomState;
 use lru::LruCache;
 use parking_lot::Mutex;
 use std::fmt;
@@ -29,7 +30,7 @@ pub(super) struct QueueFiles {
     /// Files made, queues cut and topics removed since the last snapshot.
     reshaped: AtomicU64,
     active: Mutex<Vec<Arc<ConsumeQueue>>>,
-    open: Mutex<LruCache<FileKey, Arc<dyn File>>>,
+    open: Mutex<LruCache<FileKey, Arc<dyn File>, RandomState>>,
     pages: Pages,
     unsynced: Mutex<Unsynced>,
     /// Held by whoever changes files or cuts queues, so that they come one after the other.
@@ -54,7 +55,7 @@ impl QueueFiles {
             serials: AtomicU64::new(0),
             reshaped: AtomicU64::new(0),
             active: Mutex::new(Vec::new()),
-            open: Mutex::new(LruCache::new(OPEN_FILES_MAX)),
+            open: Mutex::new(LruCache::with_hasher(OPEN_FILES_MAX, RandomState::default())),
             pages: Pages::default(),
             unsynced: Mutex::new(Unsynced::unknown()),
             maintenance: Mutex::new(()),

@@ -1,7 +1,7 @@
 //! Getting a record: from the log's tail in memory, from a block that is kept, or from the files together with those that
 //! follow it. Only bytes that are a record and know where they lie are handed out.
 
-use super::{Reading, Wanted};
+use super::{Reading, Wanted, are_full};
 use crate::by_position::{is_gone, record_bytes};
 use crate::commit_log::blocks::BLOCK_BYTES;
 use crate::commit_log::tail::TailReader;
@@ -67,6 +67,27 @@ impl Reading<'_> {
             self.run = Some(Run { at, bytes, records: 1, first: offset });
         }
         Ok(cold_at)
+    }
+
+    /// Takes those of the first records that lie in the block of the one before, as most do, and says how many.
+    pub(super) fn take_held(&mut self, records: &[Wanted]) -> usize {
+        let Reading { limits, looks_into_records: false, out, out_start, count, run: None, blocks, .. } =
+            self
+        else {
+            return 0;
+        };
+        let before = *count;
+        for record in records {
+            let taken = (*count, out.len() - *out_start);
+            match blocks.held(record.at, record.bytes) {
+                Some(bytes) if !are_full(*limits, taken, record) && is_record_at(bytes, record.at) => {
+                    out.extend_from_slice(bytes);
+                    *count += 1;
+                }
+                _ => break,
+            }
+        }
+        *count - before
     }
 
     /// Takes the first record from the blocks that it lies in; false if it is still to be read, as one is that is
