@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, append, bodies, fill, message, numbers, read};
 use roxmq_protocol::record::Records;
 use roxmq_store::files::ReadMode;
-use roxmq_store::read::{NoFilter, ReadFilter, ReadLimits, ReadStatus};
+use roxmq_store::read::{NoFilter, ReadFilter, ReadLimits, ReadResult, ReadStatus};
 use roxmq_store::{AppendBatch, AppendError, QueueId, QueueOffset};
 use roxmq_testkit::FaultFiles;
 
@@ -63,6 +63,39 @@ fn interleaved_queues_come_from_the_files_whole_and_in_order() {
             assert_eq!(read(&store, "T", queue as i32, 0).1, expected, "queue {queue}, round {round}");
         }
     }
+}
+
+#[test]
+fn limits_end_a_read_within_a_block_too() {
+    const QUEUES: i32 = 5;
+    let mut fixture = Fixture::new();
+    fixture.options.tail_bytes_max = 0;
+    fixture.options.commit_log_file_bytes = 1 << 20;
+    let store = fixture.open();
+    let mut batch = AppendBatch::new();
+    for n in 0..2_000 {
+        batch.push(&store, &message("T", n % QUEUES, &[b'x'; 100])).unwrap();
+    }
+    store.append(&mut batch).unwrap();
+    let queue = store.queue("T", QueueId(3)).unwrap();
+    let check = |count_max: usize, bytes_max: usize, expected: usize| {
+        let limits = ReadLimits { count_max, bytes_max, scan_max: 800 };
+        let mut from = 0;
+        while from < 2_000 / i64::from(QUEUES) - 50 {
+            let mut out = Vec::new();
+            let read = store.read(&queue, QueueOffset(from), limits, &NoFilter, ReadMode::Cached, &mut out);
+            let ReadResult { status, next_offset, count, .. } = read.unwrap();
+            assert_eq!((status, count, out.len()), (ReadStatus::Found, expected, expected * 192), "{from}");
+            from += expected as i64;
+            assert_eq!(next_offset, QueueOffset(from));
+        }
+    };
+    check(32, 1 << 20, 32);
+    check(7, 1 << 20, 7);
+    check(50, 10 * 192, 10);
+    check(50, 11 * 192 - 1, 10);
+    check(50, 191, 1);
+    check(1, 1 << 20, 1);
 }
 
 /// A pull stopped at a record that lies in two blocks of which one is in memory: it goes on there from the disk.
