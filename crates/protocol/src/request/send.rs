@@ -129,6 +129,8 @@ impl<'a> SendHeader<'a> {
     }
 }
 
+/// Each is a part of its callers: to hand the value on it would have to be copied, from halves that were just written,
+/// and the processor waits for those.
 impl<'a> Found<'a> {
     fn nothing() -> Self {
         Found {

@@ -62,6 +62,7 @@ fn member<'a>(text: &'a [u8], header: &mut Header<'a>) -> Option<&'a [u8]> {
     string(value).map(|(_, rest)| rest)
 }
 
+/// A function of its own: as a part of its caller it would keep what it works with on the stack, for want of registers.
 #[inline(never)]
 fn fields<'a>(text: &'a [u8], ext: &mut ExtFields<'a>) -> Option<&'a [u8]> {
     let mut rest = text;
