@@ -83,10 +83,6 @@ impl BlockReader<'_> {
     /// Appends these bytes to `out`, unless a block that they lie in is neither kept nor worth it. `records` says how
     /// many records the caller wants of those that begin or go on in the block of a position.
     pub fn copy(&mut self, at: i64, len: usize, records: impl Fn(i64) -> usize, out: &mut Vec<u8>) -> bool {
-        if let Some(bytes) = self.held(at, len) {
-            out.extend_from_slice(bytes);
-            return true;
-        }
         // What is larger is worth a read of its own.
         if len > BLOCK_BYTES as usize {
             return false;

@@ -69,25 +69,27 @@ impl Reading<'_> {
         Ok(cold_at)
     }
 
-    /// Takes those of the first records that lie in the block of the one before, as most do, and says how many.
+    /// Takes the first records as long as they lie in the block of the one before, as most do, and says how many are done
+    /// with.
     pub(super) fn take_held(&mut self, records: &[Wanted]) -> usize {
-        let Reading { limits, looks_into_records: false, out, out_start, count, run: None, blocks, .. } =
-            self
-        else {
-            return 0;
-        };
-        let before = *count;
-        for record in records {
-            let taken = (*count, out.len() - *out_start);
+        let Reading { run: None, limits, out, count, blocks, .. } = self else { return 0 };
+        for (done, record) in records.iter().enumerate() {
+            let taken = (*count, out.len() - self.out_start);
             match blocks.held(record.at, record.bytes) {
                 Some(bytes) if !are_full(*limits, taken, record) && is_record_at(bytes, record.at) => {
+                    if self.looks_into_records {
+                        self.looked_into += bytes.len();
+                        if !sift::passes(self.filter, bytes) {
+                            continue;
+                        }
+                    }
                     out.extend_from_slice(bytes);
                     *count += 1;
                 }
-                _ => break,
+                _ => return done,
             }
         }
-        *count - before
+        records.len()
     }
 
     /// Takes the first record from the blocks that it lies in; false if it is still to be read, as one is that is
