@@ -169,10 +169,7 @@ impl<S: Service, IO: AsyncRead + AsyncWrite + Unpin> Driver<S, IO> {
     fn write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Driver { io, connection, output, unflushed, .. } = self;
         ready!(output.send(|slices| {
-            let written = match slices {
-                [one] => ready!(Pin::new(&mut *io).poll_write(context, one)),
-                many => ready!(Pin::new(&mut *io).poll_write_vectored(context, many)),
-            };
+            let written = ready!(Pin::new(&mut *io).poll_write_vectored(context, slices));
             *unflushed = true;
             connection.mark_active();
             Poll::Ready(written)

@@ -1,5 +1,7 @@
 //! A TCP socket that is driven by one task, and written to by others while that task sleeps.
 
+use rustix::io::Errno;
+use rustix::net::{Shutdown, shutdown};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -81,10 +83,9 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        use rustix::net::{Shutdown, shutdown};
         match shutdown(self.read.as_ref(), Shutdown::Write) {
             // The peer was faster.
-            Err(rustix::io::Errno::NOTCONN) | Ok(()) => Poll::Ready(Ok(())),
+            Err(Errno::NOTCONN) | Ok(()) => Poll::Ready(Ok(())),
             Err(error) => Poll::Ready(Err(error.into())),
         }
     }
