@@ -1,6 +1,6 @@
 //! Connections that live on threads of their own.
 
-use crate::support::{ECHO, GATED, PANIC, Peer, SOON, TestService, options, request, start, until};
+use crate::support::{Block, ECHO, GATED, PANIC, Peer, SOON, TestService, options, request, start, until};
 use crate::tls::secure;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use tokio::net::TcpStream;
 
@@ -28,10 +28,7 @@ const WHERE_LATER: i32 = 2;
 /// Answers when the test says so, and keeps its thread until then.
 const BLOCK: i32 = 3;
 
-struct Threads {
-    blocked: Sender<()>,
-    release: parking_lot::Mutex<Receiver<()>>,
-}
+struct Threads(Block);
 
 fn thread_name() -> Command {
     Command::response(0).remark(thread::current().name().unwrap_or_default())
@@ -50,8 +47,7 @@ impl Service for Threads {
                 tokio::spawn(async move { connection.respond(opaque, encoding, thread_name()) });
             }
             BLOCK => {
-                self.blocked.send(()).unwrap();
-                self.release.lock().recv_timeout(SOON).unwrap();
+                self.0.wait();
                 output.reply(&frame.header, thread_name());
             }
             _ => output.reply(&frame.header, thread_name()),
@@ -65,9 +61,8 @@ impl Service for Threads {
 
 /// A server, what it says when it is blocked, and what releases it.
 async fn start_threads(options: ServerOptions) -> (Server, Receiver<()>, Sender<()>) {
-    let ((blocked, is_blocked), (release, released)) = (channel(), channel());
-    let service = Threads { blocked, release: parking_lot::Mutex::new(released) };
-    (Server::start(options, Arc::new(service)).await.unwrap(), is_blocked, release)
+    let (block, is_blocked, release) = Block::new();
+    (Server::start(options, Arc::new(Threads(block))).await.unwrap(), is_blocked, release)
 }
 
 /// The thread that serves the peer, be it at once or by a task.

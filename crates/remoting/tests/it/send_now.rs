@@ -1,6 +1,6 @@
 //! What is sent from other threads than that of the connection.
 
-use crate::support::{Peer, SOON, options, request, until};
+use crate::support::{Block, Peer, SOON, options, request, until};
 use crate::tls::secure;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::Frame;
@@ -19,8 +19,7 @@ const BLOCK: i32 = 2;
 /// Shows the test its connections.
 struct Shown {
     opened: Sender<Arc<Connection>>,
-    blocked: Sender<()>,
-    release: parking_lot::Mutex<Receiver<()>>,
+    block: Block,
 }
 
 impl Service for Shown {
@@ -33,8 +32,7 @@ impl Service for Shown {
 
     fn request(&self, (): &mut (), _: &Arc<Connection>, frame: &Frame<'_>, output: &mut Output) {
         if frame.header.code == BLOCK {
-            self.blocked.send(()).unwrap();
-            self.release.lock().recv_timeout(SOON).unwrap();
+            self.block.wait();
         }
         output.reply(&frame.header, Command::response(0));
     }
@@ -55,12 +53,11 @@ struct Fixture {
 
 async fn start() -> Fixture {
     let threads = ReactorThreads::start(NonZeroUsize::MIN).unwrap();
-    let ((opened, connections), (blocked, is_blocked), (release, released)) =
-        (channel(), channel(), channel());
-    let service = Shown { opened, blocked, release: parking_lot::Mutex::new(released) };
+    let ((opened, connections), (block, blocked, release)) = (channel(), Block::new());
+    let service = Shown { opened, block };
     let options = ServerOptions { reactors: Some(threads.reactors()), ..options() };
     let server = Server::start(options, Arc::new(service)).await.unwrap();
-    Fixture { server, opened: connections, blocked: is_blocked, release, _thread: threads }
+    Fixture { server, opened: connections, blocked, release, _thread: threads }
 }
 
 impl Fixture {

@@ -1,5 +1,6 @@
 //! A service to test with, and a peer that speaks raw frames.
 
+use parking_lot::Mutex;
 use roxmq_protocol::command::Command;
 use roxmq_protocol::frame::{self, Frame};
 use roxmq_protocol::header::Encoding;
@@ -7,6 +8,7 @@ use roxmq_remoting::{Connection, Output, Server, ServerOptions, Service};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -119,6 +121,25 @@ impl Service for TestService {
 
     fn close(&self, (): (), _: &Arc<Connection>) {
         self.open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Keeps a handler, and so its thread, until the test releases it.
+pub struct Block {
+    blocked: Sender<()>,
+    release: Mutex<Receiver<()>>,
+}
+
+impl Block {
+    /// With what says that a handler is blocked, and what releases it.
+    pub fn new() -> (Self, Receiver<()>, Sender<()>) {
+        let ((blocked, is_blocked), (release, released)) = (channel(), channel());
+        (Block { blocked, release: Mutex::new(released) }, is_blocked, release)
+    }
+
+    pub fn wait(&self) {
+        self.blocked.send(()).unwrap();
+        self.release.lock().recv_timeout(SOON).unwrap();
     }
 }
 
