@@ -24,7 +24,7 @@ use tokio_rustls::TlsAcceptor;
 /// What is shared by all that a server accepts.
 pub(crate) struct Greeter<S> {
     pub service: Arc<S>,
-    pub options: ServerOptions,
+    pub options: Arc<ServerOptions>,
     pub tls: TlsServer,
     pub registry: Arc<Registry>,
 }
@@ -147,7 +147,7 @@ impl<S: Service> Greeter<S> {
         let served = match (protocol, &self.options.http2) {
             (Protocol::Http2, Some(http2)) => http2.serve(connection),
             (Protocol::Http2, None) => UnimplementedGrpc.serve(connection),
-            _ => Box::pin(serve_http1(connection, self.options.readiness.clone())),
+            _ => Box::pin(serve_http1(connection, Arc::clone(&self.options))),
         };
         tokio::spawn(async move {
             tokio::select! {

@@ -1,6 +1,6 @@
-//! HTTP on the ports of the remoting protocol: health over HTTP/1, and a place for gRPC over HTTP/2.
+//! HTTP on the ports of the remoting protocol: health and metrics over HTTP/1, and a place for gRPC over HTTP/2.
 
-use crate::options::Readiness;
+use crate::options::ServerOptions;
 use crate::server::{Phase, reached};
 use http_body_util::{Empty, Full};
 use hyper::body::{Body, Bytes, Incoming};
@@ -13,6 +13,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -104,8 +105,8 @@ async fn unimplemented_grpc(_: Request<Incoming>) -> Result<Response<Empty<Bytes
     Ok(response)
 }
 
-/// Serves `/healthz` and `/readyz`.
-pub(crate) async fn serve_http1(connection: HttpConnection, readiness: Readiness) {
+/// Serves `/healthz`, `/readyz` and `/metrics`.
+pub(crate) async fn serve_http1(connection: HttpConnection, options: Arc<ServerOptions>) {
     let mut shutdown = pin!(connection.shutdown());
     let mut served = pin!(
         hyper::server::conn::http1::Builder::new()
@@ -114,8 +115,8 @@ pub(crate) async fn serve_http1(connection: HttpConnection, readiness: Readiness
             .serve_connection(
                 TokioIo::new(connection.stream),
                 service_fn(move |request| {
-                    let response = health(&request, &readiness);
-                    async move { Ok::<_, Infallible>(response) }
+                    let options = Arc::clone(&options);
+                    async move { Ok::<_, Infallible>(answer(&request, &options).await) }
                 }),
             )
     );
@@ -129,25 +130,37 @@ pub(crate) async fn serve_http1(connection: HttpConnection, readiness: Readiness
     log_end(connection.remote, result);
 }
 
-fn health(request: &Request<Incoming>, readiness: &Readiness) -> Response<Full<Bytes>> {
-    let (status, text) = match (request.method(), request.uri().path()) {
-        (&(Method::GET | Method::HEAD), "/healthz") => (StatusCode::OK, "ok".to_owned()),
-        (&(Method::GET | Method::HEAD), "/readyz") => match readiness.check() {
-            Ok(()) => (StatusCode::OK, "ready".to_owned()),
-            Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
-        },
-        (method, path) => (
-            StatusCode::NOT_FOUND,
-            format!(
-                "there is nothing at {method} {path}\n\
-                 GET /healthz says whether this server is alive, GET /readyz whether it can serve.\n\
-                 Messages go over the remoting protocol and gRPC, to this same port.\n"
-            ),
-        ),
+async fn answer(request: &Request<Incoming>, options: &ServerOptions) -> Response<Full<Bytes>> {
+    const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+    const METRICS: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let path = if reads { request.uri().path() } else { "" };
+    let (answered, content_type) = match (path, &options.metrics) {
+        ("/healthz", _) => (Ok("ok".to_owned()), TEXT),
+        ("/readyz", _) => (options.readiness.check().map(|()| "ready".to_owned()), TEXT),
+        ("/metrics", Some(metrics)) => (metrics.collect().await, METRICS),
+        _ => return text(StatusCode::NOT_FOUND, nothing_there(request), TEXT),
     };
+    match answered {
+        Ok(found) => text(StatusCode::OK, found, content_type),
+        Err(reason) => text(StatusCode::SERVICE_UNAVAILABLE, reason, TEXT),
+    }
+}
+
+fn nothing_there(request: &Request<Incoming>) -> String {
+    format!(
+        "there is nothing at {} {}\n\
+         GET /healthz says whether this server is alive, GET /readyz whether it can serve; a broker has GET /metrics.\n\
+         Messages go over the remoting protocol and gRPC, to this same port.\n",
+        request.method(),
+        request.uri().path()
+    )
+}
+
+fn text(status: StatusCode, text: String, content_type: HeaderValue) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
     response
 }
 

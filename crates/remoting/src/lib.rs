@@ -31,7 +31,7 @@ pub use connection::{Connection, LateAnswer};
 pub use http::{Http2, HttpConnection, Stream, serve_http2};
 pub use local::{LocalConnection, LocalEnds, burst};
 pub use log_pace::LogPace;
-pub use options::{ClientAuth, Readiness, ServerOptions, ServerTls, TlsMode};
+pub use options::{ClientAuth, Metrics, Readiness, ServerOptions, ServerTls, TlsMode};
 pub use output::Output;
 pub use reactors::{ReactorThreads, Reactors};
 pub use server::{Server, StartError};

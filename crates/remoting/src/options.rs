@@ -3,8 +3,10 @@
 use crate::http::Http2;
 use crate::reactors::Reactors;
 use std::fmt;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ pub struct ServerOptions {
     pub output_bytes_max: usize,
     /// What `/readyz` answers.
     pub readiness: Readiness,
+    /// What `/metrics` answers; by default there is nothing there.
+    pub metrics: Option<Metrics>,
     /// What serves HTTP/2 connections; by default every call is answered as unimplemented.
     pub http2: Option<Arc<dyn Http2>>,
     /// Where connections live; by default they are tasks of the runtime that the server was started on.
@@ -36,6 +40,7 @@ impl Default for ServerOptions {
             greeting_timeout: Duration::from_secs(10),
             output_bytes_max: 64 * 1024 * 1024,
             readiness: Readiness::default(),
+            metrics: None,
             http2: None,
             reactors: None,
         }
@@ -107,5 +112,30 @@ impl Default for Readiness {
 impl fmt::Debug for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Readiness").field(&self.check()).finish()
+    }
+}
+
+/// Gives metrics in Prometheus's text format, or in a few words why there are none.
+#[derive(Clone)]
+pub struct Metrics(Arc<dyn Fn() -> MetricsText + Send + Sync>);
+
+type MetricsText = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
+
+impl Metrics {
+    pub fn new<F>(collect: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, String>> + Send + 'static,
+    {
+        Metrics(Arc::new(move || Box::pin(collect())))
+    }
+
+    pub async fn collect(&self) -> Result<String, String> {
+        (self.0)().await
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
     }
 }

@@ -80,7 +80,8 @@ impl Server {
             options.listen.iter().map(|address| listen(*address)).collect::<Result<Vec<_>, _>>()?;
         let local_addrs = listeners.iter().map(|(_, address)| *address).collect();
         let registry = Registry::start(options.idle_timeout);
-        let greeter = Arc::new(Greeter { service, options, tls, registry: registry.clone() });
+        let greeter =
+            Arc::new(Greeter { service, options: Arc::new(options), tls, registry: registry.clone() });
         let (phase, _) = watch::channel(Phase::Serving);
         for (listener, address) in listeners {
             tracing::info!(%address, "listening");

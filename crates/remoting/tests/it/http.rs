@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use roxmq_remoting::{Http2, HttpConnection, Readiness, ServerOptions};
+use roxmq_remoting::{Http2, HttpConnection, Metrics, Readiness, ServerOptions};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,25 @@ async fn health_and_readiness_are_told() {
     ready.store(true, Ordering::SeqCst);
     check("/readyz", "200", "\r\n\r\nready").await;
     check("/other", "404", "/healthz").await;
+}
+
+#[tokio::test]
+async fn metrics_are_served_where_there_are_any() {
+    let there = Arc::new(AtomicBool::new(true));
+    let asked = there.clone();
+    let metrics = Metrics::new(move || {
+        let there = asked.load(Ordering::SeqCst);
+        async move { if there { Ok("up 1\n".to_owned()) } else { Err("turned off".to_owned()) } }
+    });
+    let (server, _) = start(ServerOptions { metrics: Some(metrics), ..options() }).await;
+    let answer = get(&server, "/metrics").await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n\r\nup 1\n"), "{answer}");
+    assert!(answer.contains("text/plain; version=0.0.4"), "{answer}");
+    there.store(false, Ordering::SeqCst);
+    let answer = get(&server, "/metrics").await;
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.ends_with("turned off"), "{answer}");
+    let (without, _) = start(options()).await;
+    assert!(get(&without, "/metrics").await.starts_with("HTTP/1.1 404"));
 }
 
 /// Gives back every byte.
