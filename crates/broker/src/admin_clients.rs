@@ -8,7 +8,7 @@ pub(crate) mod consumer_status;
 pub(crate) mod correction_offsets;
 pub(crate) mod forbidden;
 pub(crate) mod offset_tables;
-mod queue_view;
+pub(crate) mod queue_view;
 pub(crate) mod relay;
 pub(crate) mod reset_by_push;
 pub(crate) mod reset_offset;
@@ -27,7 +27,7 @@ fn answer(body: &impl ToJson) -> Command {
 
 /// Whether a topic that the group has offsets of still counts: of a group that is online, only what it subscribes
 /// to does. Offsets of topics it gave up would show a backlog that nobody will ever work off.
-fn is_read_by(broker: &Broker, topic: &str, group: &str) -> bool {
+pub(crate) fn is_read_by(broker: &Broker, topic: &str, group: &str) -> bool {
     let online = broker.clients.consumer_group(group);
     online
         .is_none_or(|group| group.info.subscriptions().is_empty() || group.info.subscription(topic).is_some())

@@ -28,9 +28,11 @@ use crate::transactions::Transactions;
 use parking_lot::Mutex;
 use roxmq_access::{Directory, Rules};
 use roxmq_protocol::body::data_version::DataVersion;
-use roxmq_store::Store;
+use roxmq_protocol::record::Record;
 use roxmq_store::clock::Clock;
 use roxmq_store::files::FileSystem;
+use roxmq_store::{Millis, Store};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -88,6 +90,13 @@ impl Broker {
         self.schedule.look_now();
         self.timers.look_now();
         self.pops.look_now();
+    }
+
+    /// When the oldest message of the log was stored; none for an empty log.
+    pub(crate) fn oldest_store_time(&self) -> io::Result<Option<Millis>> {
+        let record = self.store.record(self.store.min_phy_offset())?;
+        let oldest = record.as_deref().and_then(|bytes| Record::decode(bytes).ok());
+        Ok(oldest.map(|record| Millis(record.store_timestamp)))
     }
 
     /// Whom it checks.

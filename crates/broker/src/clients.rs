@@ -82,9 +82,12 @@ impl<C: Channel> Clients<C> {
 
     /// Every group that is online, in order of names.
     pub fn producer_groups(&self) -> Vec<Arc<ProducerGroup<C>>> {
-        let mut groups: Vec<_> = self.producers.read().groups.iter().cloned().collect();
-        groups.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        groups
+        in_order(&self.producers.read().groups)
+    }
+
+    /// Every group that is online, in order of names.
+    pub fn consumer_groups(&self) -> Vec<Arc<ConsumerGroup<C>>> {
+        in_order(&self.consumers.read())
     }
 
     /// The online groups whose members subscribe to different things, in order of names.
@@ -166,6 +169,12 @@ impl<C: Channel> Clients<C> {
         });
         (groups, silent)
     }
+}
+
+fn in_order<C: Channel, I: Clone + Default>(groups: &Groups<C, I>) -> Vec<Arc<Group<C, I>>> {
+    let mut groups: Vec<_> = groups.iter().cloned().collect();
+    groups.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    groups
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod value;
 
 pub use keys::BrokerConfig;
 pub use live::{Update, UpdateError};
-pub use value::{BrokerRole, ConfigValue, Secret};
+pub use value::{BrokerRole, ConfigValue, MetricsExporter, Secret};
 
 use parking_lot::RwLock;
 use std::fmt;

@@ -23,6 +23,7 @@ mod lmq;
 mod lock_requests;
 pub mod locks;
 mod losses;
+mod metrics;
 mod offset_requests;
 pub mod offsets;
 mod pop;

@@ -21,7 +21,7 @@ struct Loss {
     messages: i64,
 }
 
-/// Warns of each loss. Runs until its task is dropped.
+/// Warns of each loss and counts it. Runs until its task is dropped.
 pub(crate) async fn watch(broker: Arc<Broker>) {
     let mut removals = broker.store.removals();
     let mut before = minimums(&broker);
@@ -33,6 +33,7 @@ pub(crate) async fn watch(broker: Arc<Broker>) {
         removals = broker.store.removals();
         let now = minimums(&broker);
         for Loss { topic, group, messages } in losses(&before, &now, &broker.offsets.all()) {
+            broker.stats.group(&topic, &group).lost.add(messages as u64, 0);
             tracing::warn!(topic, group, messages, "messages were deleted before the group had read them");
         }
         before = now;

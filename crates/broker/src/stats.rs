@@ -51,6 +51,8 @@ pub struct GroupStats {
     pub ack: Sampled,
     /// Times that the group popped from a queue.
     pub pop: Sampled,
+    /// Messages that went before the group had read them.
+    pub lost: Counter,
     /// Of a topic of the system.
     is_system: bool,
 }
@@ -63,6 +65,7 @@ impl GroupStats {
             send_back: Sampled::default(),
             ack: Sampled::default(),
             pop: Sampled::default(),
+            lost: Counter::default(),
             is_system: names::is_system_topic(topic),
         }
     }
@@ -199,6 +202,17 @@ impl Stats {
     /// Messages given to the group, per second over the last minute.
     pub fn group_get_tps(&self, topic: &str, group: &str) -> f64 {
         self.known_group(topic, group).map_or(0.0, |stats| stats.get.windows().messages.minute().tps)
+    }
+
+    /// The topic, group and counters of all groups on all topics, in order.
+    pub(crate) fn groups(&self) -> Vec<(Arc<str>, Arc<str>, Arc<GroupStats>)> {
+        let mut all = Vec::new();
+        for (topic, groups) in self.groups.read().iter() {
+            let of_topic = groups.iter();
+            all.extend(of_topic.map(|(group, stats)| (topic.clone(), group.clone(), Arc::clone(stats))));
+        }
+        all.sort_unstable_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        all
     }
 
     /// Forgets a topic's groups.

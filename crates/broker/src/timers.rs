@@ -82,6 +82,11 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    /// How many messages wait for their time.
+    pub(crate) fn waiting(&self) -> i64 {
+        self.metrics.total()
+    }
+
     pub(crate) fn start(&self, broker: &Arc<Broker>) -> io::Result<()> {
         if self.files.lock().is_none() {
             return Ok(());

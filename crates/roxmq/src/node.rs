@@ -22,7 +22,7 @@ use combined::Combined;
 use anyhow::{Context, bail};
 use roxmq_broker::registration::RemoteNameServers;
 use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, CurrentConfig, StartReport};
-use roxmq_remoting::{Client, ReactorThreads, Server, ServerOptions, Service};
+use roxmq_remoting::{Client, Metrics, ReactorThreads, Server, ServerOptions, Service};
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::{IpAddr, SocketAddr};
@@ -102,16 +102,20 @@ impl BrokerNode {
     }
 }
 
-/// Opens the doors of a broker whose store is open, and returns when the name servers know of it. If that fails, the
+/// Opens the doors of a broker whose store is open, one more for metrics if the configuration wants it, and returns when the name servers know of it. If that fails, the
 /// store is closed as at any stop.
 pub async fn serve_broker<S: Service>(
-    options: ServerOptions,
+    mut options: ServerOptions,
     bind: IpAddr,
     ports: &[u16],
     service: Arc<S>,
     broker: &Arc<Broker>,
 ) -> anyhow::Result<Server> {
-    let server = listen(options, bind, ports, service).await;
+    let measured = Arc::clone(broker);
+    options.metrics = Some(Metrics::new(move || Arc::clone(&measured).metrics()));
+    let of_metrics = broker.config().metrics_prom_exporter_port;
+    let ports: Vec<u16> = ports.iter().copied().chain((of_metrics != 0).then_some(of_metrics)).collect();
+    let server = listen(options, bind, &ports, service).await;
     let started = server.and_then(|server| Ok(broker.run().map(|()| server)?));
     match &started {
         Ok(_) => broker.registered().await,

@@ -6,7 +6,6 @@ use crate::refusal::Refusal;
 use crate::timers;
 use roxmq_protocol::body::list::KvTable;
 use roxmq_protocol::command::Command;
-use roxmq_protocol::record::Record;
 use roxmq_protocol::{names, version};
 use roxmq_store::QueueId;
 use std::collections::BTreeMap;
@@ -80,6 +79,7 @@ fn groups(broker: &Broker) -> Vec<(String, String)> {
 
 fn store(broker: &Broker) -> Result<Vec<(String, String)>, Refusal> {
     let store = &broker.store;
+    let oldest = broker.oldest_store_time()?;
     let to_flush = (store.max_phy_offset().0 - store.flushed_phy_offset().0).max(0);
     Ok(named(vec![
         // Messages are dispatched as they are appended, under no lock that anybody waits for.
@@ -90,16 +90,8 @@ fn store(broker: &Broker) -> Result<Vec<(String, String)>, Refusal> {
         ("remainHowManyDataToFlush", bytes(to_flush as u64)),
         ("commitLogMinOffset", store.min_phy_offset().to_string()),
         ("commitLogMaxOffset", store.max_phy_offset().to_string()),
-        ("earliestMessageTimeStamp", earliest(broker)?.to_string()),
+        ("earliestMessageTimeStamp", oldest.map_or(-1, |time| time.0).to_string()),
     ]))
-}
-
-/// When the oldest message of the log was stored; -1 for an empty log.
-fn earliest(broker: &Broker) -> Result<i64, Refusal> {
-    let record = broker.store.record(broker.store.min_phy_offset())?;
-    let stored =
-        record.as_deref().and_then(|bytes| Record::decode(bytes).ok()).map(|record| record.store_timestamp);
-    Ok(stored.unwrap_or(-1))
 }
 
 fn disks(broker: &Broker) -> Vec<(String, String)> {

@@ -8,7 +8,7 @@ use roxmq_store::read::Boundary;
 use roxmq_store::{ConsumeQueue, Millis, QueueId, QueueOffset};
 use std::sync::Arc;
 
-pub(super) struct QueueView<'a> {
+pub(crate) struct QueueView<'a> {
     broker: &'a Broker,
     topic: &'a str,
     id: QueueId,
@@ -17,7 +17,7 @@ pub(super) struct QueueView<'a> {
 }
 
 impl<'a> QueueView<'a> {
-    pub(super) fn of(broker: &'a Broker, topic: &'a str, id: i32) -> Self {
+    pub(crate) fn of(broker: &'a Broker, topic: &'a str, id: i32) -> Self {
         let id = QueueId(id);
         QueueView { broker, topic, id, queue: broker.store.queue(topic, id) }
     }
@@ -64,13 +64,24 @@ impl<'a> QueueView<'a> {
         reset.or_else(|| self.broker.offsets.get(group, self.topic, self.id))
     }
 
-    /// How far the group is. What it has popped and not acknowledged isn't consumed yet. Offsets beyond the end, left by a topic that was deleted and made again, count as the
-    /// end: a backlog is never negative.
-    pub(super) fn progress(&self, group: &str) -> Result<OffsetWrapper, Refusal> {
-        let end = self.max();
-        let next = self.consumed(group).unwrap_or(0).clamp(0, end);
+    /// The group's next offset, and the first one that it isn't done with: what it has popped and not acknowledged isn't
+    /// consumed yet. Offsets beyond the end, left by a topic that was deleted and made again, count as the end: a backlog
+    /// is never negative.
+    fn reached(&self, group: &str) -> (i64, i64) {
+        let next = self.consumed(group).unwrap_or(0).clamp(0, self.max());
         let first_in_flight = self.broker.pops.table.first_pending(group, self.topic, self.id);
-        let consumed = first_in_flight.map_or(next, |first| first.clamp(0, next));
+        (next, first_in_flight.map_or(next, |first| first.clamp(0, next)))
+    }
+
+    /// How many messages the group isn't done with.
+    pub(crate) fn lag(&self, group: &str) -> i64 {
+        self.max() - self.reached(group).1.max(self.min())
+    }
+
+    /// How far the group is.
+    pub(super) fn progress(&self, group: &str) -> Result<OffsetWrapper, Refusal> {
+        let (next, consumed) = self.reached(group);
+        let end = self.max().max(next);
         let pulled = self.broker.offsets.pulled(group, self.topic, self.id).unwrap_or(0).max(next);
         Ok(OffsetWrapper {
             broker_offset: end,

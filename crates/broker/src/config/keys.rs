@@ -1,7 +1,7 @@
 //! The keys that mean something here: name, type, default, and whether a change takes effect at once.
 
 use super::SetError;
-use super::value::{BrokerRole, ConfigValue, Secret};
+use super::value::{BrokerRole, ConfigValue, MetricsExporter, Secret};
 use crate::delay::DEFAULT_LEVELS;
 use roxmq_protocol::body::assignment::MessageRequestMode;
 use roxmq_store::FlushMode;
@@ -206,6 +206,10 @@ keys! {
     flush_disk_type / "flushDiskType": FlushMode = FlushMode::Async, AtStart;
     sync_flush_timeout_ms / "syncFlushTimeout": u64 = 5_000, AtStart;
     flush_interval_commit_log_ms / "flushIntervalCommitLog": u64 = 500, AtStart;
+    /// Whether `/metrics` answers. The Java server doesn't until it is told.
+    metrics_exporter_type / "metricsExporterType": MetricsExporter = MetricsExporter::default(), AtOnce;
+    /// A port for `/metrics` besides the others, all of which have it; 0 for none. The Java server has 5557.
+    metrics_prom_exporter_port / "metricsPromExporterPort": u16 = 0, AtStart;
     /// Hours of the day, separated by `;`.
     delete_when / "deleteWhen": String = "04".to_owned(), AtStart;
     /// Hours.

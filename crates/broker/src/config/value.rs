@@ -146,6 +146,33 @@ impl ConfigValue for MessageRequestMode {
     }
 }
 
+/// `metricsExporterType`. That the Java server also pushes metrics by OTLP, and writes them into a log, is not here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MetricsExporter {
+    Disable,
+    #[default]
+    Prom,
+}
+
+impl ConfigValue for MetricsExporter {
+    const EXPECTED: &'static str = "PROM or DISABLE (OTLP_GRPC and LOG are not supported)";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "DISABLE" | "0" => Some(MetricsExporter::Disable),
+            "PROM" | "2" => Some(MetricsExporter::Prom),
+            _ => None,
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            MetricsExporter::Disable => "DISABLE".to_owned(),
+            MetricsExporter::Prom => "PROM".to_owned(),
+        }
+    }
+}
+
 /// `brokerRole`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BrokerRole {

@@ -40,7 +40,7 @@ pub(crate) fn runtime(broker: &Broker) -> Vec<(&'static str, String)> {
     vec![
         ("timerReadBehind", (behind_ms / 1_000).to_string()),
         ("timerOffsetBehind", timers.behind(end).to_string()),
-        ("timerCongestNum", timers.metrics.total().to_string()),
+        ("timerCongestNum", timers.waiting().to_string()),
         ("timerEnqueueTps", format!("{entered}.0")),
         ("timerDequeueTps", format!("{delivered}.0")),
     ]

@@ -15,6 +15,7 @@ mod lite;
 mod lite_admin;
 mod locks;
 mod long_poll;
+mod metrics;
 mod node;
 mod notification;
 mod offsets;

@@ -179,14 +179,24 @@ fn a_stop_right_after_the_start() {
 }
 
 #[test]
-fn every_port_answers_health_checks() {
+fn every_port_answers_health_checks_and_metrics() {
     let store = TempDir::new().unwrap();
     let server = Server::start(store.path(), &[]);
     for port in server.ports.all() {
         assert_eq!(get(port, "/healthz"), "HTTP/1.1 200 OK", "port {port}");
         assert_eq!(get(port, "/readyz"), "HTTP/1.1 200 OK", "port {port}");
+        assert_eq!(get(port, "/metrics"), "HTTP/1.1 200 OK", "port {port}");
         assert_eq!(get(port, "/elsewhere"), "HTTP/1.1 404 Not Found", "port {port}");
     }
+    assert!(server.terminate().status.success());
+}
+
+#[test]
+fn metrics_can_have_a_port_of_their_own() {
+    let store = TempDir::new().unwrap();
+    let port = free_ports().broker;
+    let server = Server::start(store.path(), &[&format!("metricsPromExporterPort={port}")]);
+    assert_eq!(get(port, "/metrics"), "HTTP/1.1 200 OK");
     assert!(server.terminate().status.success());
 }
 
