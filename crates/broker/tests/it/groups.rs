@@ -75,11 +75,7 @@ async fn a_deleted_group_is_gone_with_its_offsets() {
     let node = Node::start_with(&[("autoCreateSubscriptionGroup", "false")]).await;
     node.create_topic("T", 1, 6).await;
     node.put_group("G", 1, 16).await;
-    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", "G")
-        .with("topic", "T")
-        .with("queueId", 0)
-        .with("commitOffset", 2);
+    let commit = commit("G", "T", 0, 2);
     assert_code(&node.call(commit).await, response::SUCCESS, &[]);
     let delete = |group: &str| {
         Command::request(request::DELETE_SUBSCRIPTIONGROUP).with("groupName", group).with("cleanOffset", true)
@@ -99,13 +95,7 @@ async fn first_commits_of_many_connections_are_all_kept() {
     const CONNECTIONS: i64 = 32;
     let node = Node::start().await;
     node.create_topic("T", CONNECTIONS as i32, 6).await;
-    let commit = |group: &str, queue_id: i64| {
-        Command::request(request::UPDATE_CONSUMER_OFFSET)
-            .with("consumerGroup", group)
-            .with("topic", "T")
-            .with("queueId", queue_id)
-            .with("commitOffset", queue_id + 1)
-    };
+    let commit = |group: &str, queue_id: i64| commit(group, "T", queue_id as i32, queue_id + 1);
     let query = |group: &str, queue_id: i64| {
         Command::request(request::QUERY_CONSUMER_OFFSET)
             .with("consumerGroup", group)

@@ -15,14 +15,6 @@ fn texts(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(Message::text).collect()
 }
 
-fn commit(group: &str, topic: &str, offset: i64) -> Command {
-    Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", group)
-        .with("topic", topic)
-        .with("queueId", 0)
-        .with("commitOffset", offset)
-}
-
 fn query(group: &str, topic: &str) -> Command {
     Command::request(request::QUERY_CONSUMER_OFFSET)
         .with("consumerGroup", group)
@@ -48,7 +40,7 @@ async fn a_message_is_read_from_the_queues_it_names() {
     };
     check(&node).await;
     // A group of light queues needs no configuration.
-    assert_code(&node.call(commit("%LMQ%group", "%LMQ%a", 1)).await, 0, &[]);
+    assert_code(&node.call(commit("%LMQ%group", "%LMQ%a", 0, 1)).await, 0, &[]);
     let node = node.restart().await;
     check(&node).await;
     assert_eq!(number(&node.call(query("%LMQ%group", "%LMQ%a")).await, "offset"), 1);
@@ -108,7 +100,7 @@ async fn there_are_no_more_of_them_than_allowed() {
     assert_code(&node.call(send_naming("T", "%LMQ%a", "2")).await, 0, &[]);
     let refused = node.call(pull("%LMQ%g", "%LMQ%c", 0, 0)).await;
     assert_code(&refused, response::LMQ_QUOTA_EXCEEDED, &["%LMQ%c"]);
-    assert_code(&node.call(commit("%LMQ%g", "%LMQ%c", 1)).await, response::TOPIC_NOT_EXIST, &[]);
+    assert_code(&node.call(commit("%LMQ%g", "%LMQ%c", 0, 1)).await, response::TOPIC_NOT_EXIST, &[]);
     let many = vec!["%LMQ%x"; 1001].join(",");
     let refused = node.call(send_naming("T", &many, "3")).await;
     assert_code(&refused, response::MESSAGE_ILLEGAL, &["1001", "1000"]);
@@ -134,7 +126,7 @@ async fn failed_messages_are_not_entered_again() {
 async fn offsets_that_a_java_server_left_count_and_it_finds_ours() {
     let node = Node::start_with(&ON).await;
     assert_code(&node.call(send_naming("T", "%LMQ%a", "0")).await, 0, &[]);
-    assert_code(&node.call(commit("%LMQ%group", "%LMQ%a", 1)).await, 0, &[]);
+    assert_code(&node.call(commit("%LMQ%group", "%LMQ%a", 0, 1)).await, 0, &[]);
     let left = r#"{"dataVersion":{"counter":1,"stateVersion":0,"timestamp":1},
         "lmqOffsetTable":{"%LMQ%a@%LMQ%group":0},"offsetTable":{"T@G":{0:1}},"pullOffsetTable":{}}"#;
     let node = node

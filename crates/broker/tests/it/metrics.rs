@@ -2,11 +2,7 @@
 
 use crate::clients::heartbeat;
 use crate::node::Node;
-use crate::requests::{assert_code, pull, send, send_to};
-use roxmq_protocol::code::request;
-use roxmq_protocol::command::Command;
-use roxmq_store::clock::{Clock, SystemClock};
-use roxmq_testkit::TestClock;
+use crate::requests::{assert_code, commit, pull, send_to};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,14 +20,6 @@ fn value(text: &str, name: &str, labels: &[&str]) -> f64 {
     sample.rsplit(' ').next().and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{sample}"))
 }
 
-fn commit(group: &str, topic: &str, offset: i64) -> Command {
-    Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", group)
-        .with("topic", topic)
-        .with("queueId", 0)
-        .with("commitOffset", offset)
-}
-
 #[tokio::test]
 async fn traffic_lag_and_clients_are_told() {
     let node = Node::start_with(&[("brokerName", "b"), ("brokerClusterName", "c")]).await;
@@ -42,7 +30,7 @@ async fn traffic_lag_and_clients_are_told() {
     }
     assert_code(&node.call(heartbeat("client", "g", &["T"])).await, 0, &[]);
     node.call(pull("g", "T", 0, 0)).await;
-    assert_code(&node.call(commit("g", "T", 2)).await, 0, &[]);
+    assert_code(&node.call(commit("g", "T", 0, 2)).await, 0, &[]);
 
     let text = metrics(&node).await;
     let broker = [r#"cluster="c""#, r#"node_type="broker""#, r#"node_id="b""#];
@@ -68,16 +56,10 @@ async fn traffic_lag_and_clients_are_told() {
 /// Log files were deleted that groups had not read, and their owners noticed by the missing messages only.
 #[tokio::test]
 async fn messages_that_a_group_loses_are_counted() {
-    // The files have the times of the machine.
-    let clock = Arc::new(TestClock::at(SystemClock.now()));
-    let settings = [("mappedFileSizeCommitLog", "262144"), ("maxMessageSize", "65536")];
-    let node = Node::start_at(clock.clone(), &settings).await;
-    for _ in 0..20 {
-        assert_code(&node.call(send("T", vec![b'x'; 60_000])).await, 0, &[]);
-    }
+    let (node, clock) = Node::start_with_many_files().await;
     for (group, offset) in [("slow", 2), ("done", 20)] {
         node.put_group(group, 1, 16).await;
-        assert_code(&node.call(commit(group, "T", offset)).await, 0, &[]);
+        assert_code(&node.call(commit(group, "T", 0, offset)).await, 0, &[]);
     }
     clock.advance(Duration::from_secs(73 * 3_600));
     node.delete_expired().await;

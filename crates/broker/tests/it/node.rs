@@ -1,6 +1,6 @@
 //! A broker on a free port with a store of its own, and connections to it.
 
-use crate::requests::{Message, assert_code, messages, pull};
+use crate::requests::{Message, assert_code, messages, pull, send};
 use roxmq_broker::config::{BrokerConfig, CurrentConfig};
 use roxmq_broker::registration::NoNameServers;
 use roxmq_broker::{Broker, BrokerOptions, BrokerService};
@@ -13,6 +13,7 @@ use roxmq_protocol::record::Records;
 use roxmq_remoting::{Client, Connection, Server, ServerOptions};
 use roxmq_store::clock::{Clock, SystemClock};
 use roxmq_store::files::OsFiles;
+use roxmq_testkit::TestClock;
 use std::fs::DirEntry;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -47,6 +48,18 @@ impl Node {
     /// With a clock that the test moves.
     pub async fn start_at(clock: Arc<dyn Clock>, settings: &[(&str, &str)]) -> Node {
         Node::start_on(clock, settings, TempDir::new().unwrap()).await
+    }
+
+    /// With 20 messages in queue 0 of topic T, over several files of the log, and a clock to have their time pass.
+    pub async fn start_with_many_files() -> (Node, Arc<TestClock>) {
+        // The files have the times of the machine.
+        let clock = Arc::new(TestClock::at(SystemClock.now()));
+        let settings = [("mappedFileSizeCommitLog", "262144"), ("maxMessageSize", "65536")];
+        let node = Node::start_at(clock.clone(), &settings).await;
+        for _ in 0..20 {
+            assert_code(&node.call(send("T", vec![b'x'; 60_000])).await, 0, &[]);
+        }
+        (node, clock)
     }
 
     /// Over the store of another node.

@@ -52,11 +52,7 @@ async fn what_is_there_is_told_at_once() {
         assert_notified(&node.call(notification(queue_id, 0)).await, has_messages);
     }
     // What is consumed counts no more.
-    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", "g")
-        .with("topic", "T")
-        .with("queueId", 2)
-        .with("commitOffset", 1);
+    let commit = commit("g", "T", 2, 1);
     assert_code(&node.call(commit).await, 0, &[]);
     assert_notified(&node.call(notification(-1, 0)).await, false);
     node.stop().await;

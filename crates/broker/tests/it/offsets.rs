@@ -13,10 +13,6 @@ fn query(group: &str, topic: &str, queue_id: i32) -> Command {
     of_group(request::QUERY_CONSUMER_OFFSET, group, topic, queue_id)
 }
 
-fn commit(group: &str, topic: &str, queue_id: i32, offset: i64) -> Command {
-    of_group(request::UPDATE_CONSUMER_OFFSET, group, topic, queue_id).with("commitOffset", offset)
-}
-
 fn of_queue(code: i32, topic: &str, queue_id: i32) -> Command {
     Command::request(code).with("topic", topic).with("queueId", queue_id)
 }

@@ -56,11 +56,7 @@ async fn what_a_java_server_had_in_flight_is_taken_over() {
     let (node, clock) = node().await;
     send_all(&node, &["a", "b", "c", "d"]).await;
     node.put_group("g", 1, 16).await;
-    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", "g")
-        .with("topic", "T")
-        .with("queueId", 0)
-        .with("commitOffset", 4);
+    let commit = commit("g", "T", 0, 4);
     assert_code(&node.call(commit).await, 0, &[]);
     let point = r#"{"bm":8,"bn":"broker-a","c":"g","d":[0,1,2,3],"it":60000,"n":4,"pt":1800000000000,"q":0,"ro":0,"so":0,"t":"T"}"#;
     revive_record(&node, "ck", point).await;

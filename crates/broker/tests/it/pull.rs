@@ -4,9 +4,6 @@ use crate::node::Node;
 use crate::requests::*;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
-use roxmq_store::clock::{Clock, SystemClock};
-use roxmq_testkit::TestClock;
-use std::sync::Arc;
 use std::time::Duration;
 
 async fn node_with(messages: usize) -> Node {
@@ -64,19 +61,9 @@ async fn offsets_that_are_not_there_are_corrected() {
 /// A broadcast consumer whose messages had expired could never correct its offset.
 #[tokio::test]
 async fn a_consumer_of_expired_messages_goes_on_with_what_is_left() {
-    // The files have the times of the machine.
-    let clock = Arc::new(TestClock::at(SystemClock.now()));
-    let settings = [("mappedFileSizeCommitLog", "262144"), ("maxMessageSize", "65536")];
-    let node = Node::start_at(clock.clone(), &settings).await;
-    for _ in 0..20 {
-        assert_code(&node.call(send("T", vec![b'x'; 60_000])).await, response::SUCCESS, &[]);
-    }
+    let (node, clock) = Node::start_with_many_files().await;
     node.put_group("slow", 1, 16).await;
-    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", "slow")
-        .with("topic", "T")
-        .with("queueId", 0)
-        .with("commitOffset", 2);
+    let commit = commit("slow", "T", 0, 2);
     assert_code(&node.call(commit).await, response::SUCCESS, &[]);
     clock.advance(Duration::from_secs(73 * 3_600));
     node.delete_expired().await;

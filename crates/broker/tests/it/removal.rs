@@ -9,14 +9,6 @@ use roxmq_testkit::TestClock;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn commit(group: &str, topic: &str) -> Command {
-    Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", group)
-        .with("topic", topic)
-        .with("queueId", 0)
-        .with("commitOffset", 1)
-}
-
 async fn offset(node: &Node, group: &str, topic: &str) -> i32 {
     let query = Command::request(request::QUERY_CONSUMER_OFFSET)
         .with("consumerGroup", group)
@@ -40,7 +32,7 @@ async fn a_group_goes_with_its_retry_topics_and_leaves_those_of_others() {
     }
     for group in ["g", "g_x", "gg"] {
         node.put_group(group, 1, 16).await;
-        assert_code(&node.call(commit(group, "T")).await, 0, &[]);
+        assert_code(&node.call(commit(group, "T", 0, 1)).await, 0, &[]);
     }
     let keep = Command::request(request::DELETE_SUBSCRIPTIONGROUP).with("groupName", "gg");
     assert_code(&node.call(keep).await, 0, &[]);
@@ -73,7 +65,7 @@ async fn a_topic_doesnt_take_another_groups_retry_topic_with_it() {
     for group in ["g", "g_T"] {
         node.put_group(group, 1, 16).await;
     }
-    assert_code(&node.call(commit("g", "T")).await, 0, &[]);
+    assert_code(&node.call(commit("g", "T", 0, 1)).await, 0, &[]);
     assert_code(
         &node.call(Command::request(request::DELETE_TOPIC_IN_BROKER).with("topic", "T")).await,
         0,

@@ -11,6 +11,15 @@ pub fn properties(pairs: &[(&str, &str)]) -> String {
     pairs.iter().map(|(name, value)| format!("{name}\u{1}{value}\u{2}")).collect()
 }
 
+/// A commit (15) of a consumer's offset.
+pub fn commit(group: &str, topic: &str, queue_id: i32, offset: i64) -> Command {
+    Command::request(request::UPDATE_CONSUMER_OFFSET)
+        .with("consumerGroup", group)
+        .with("topic", topic)
+        .with("queueId", queue_id)
+        .with("commitOffset", offset)
+}
+
 /// A send (310) to queue 0, with only the fields that every client sends.
 pub fn send(topic: &str, body: impl Into<Vec<u8>>) -> Command {
     send_to(topic, 0, &[], body)

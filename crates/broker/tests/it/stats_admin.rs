@@ -3,7 +3,7 @@
 
 use crate::clients::{body, heartbeat};
 use crate::node::Node;
-use crate::requests::{assert_code, pull, send, send_to};
+use crate::requests::{assert_code, commit, pull, send, send_to};
 use crate::wire::Wire;
 use roxmq_protocol::code::{request, response};
 use roxmq_protocol::command::Command;
@@ -15,13 +15,6 @@ fn of_topic(code: i32, topic: &str) -> Command {
 
 fn consume_stats(group: &str) -> Command {
     Command::request(request::GET_CONSUME_STATS).with("consumerGroup", group)
-}
-
-fn commit(group: &str, topic: &str, queue_id: i32, offset: i64) -> Command {
-    of_topic(request::UPDATE_CONSUMER_OFFSET, topic)
-        .with("consumerGroup", group)
-        .with("queueId", queue_id)
-        .with("commitOffset", offset)
 }
 
 /// A broker with three messages in queue 0 of two of topic T, of which group g has consumed two.

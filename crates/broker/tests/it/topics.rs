@@ -113,11 +113,7 @@ async fn a_deleted_topic_is_gone_with_everything_of_it() {
     for text in ["1", "2", "3"] {
         assert_code(&node.call(send("T", text)).await, response::SUCCESS, &[]);
     }
-    let commit = Command::request(request::UPDATE_CONSUMER_OFFSET)
-        .with("consumerGroup", "G")
-        .with("topic", "T")
-        .with("queueId", 0)
-        .with("commitOffset", 2);
+    let commit = commit("G", "T", 0, 2);
     assert_code(&node.call(commit.clone()).await, response::SUCCESS, &[]);
     assert_code(&node.call(delete("T")).await, response::SUCCESS, &[]);
     let node = node.restart().await;
