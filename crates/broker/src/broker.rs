@@ -99,6 +99,12 @@ impl Broker {
         Ok(oldest.map(|record| Millis(record.store_timestamp)))
     }
 
+    /// How much of the log is not on the disk yet.
+    pub(crate) fn unflushed_bytes(&self) -> u64 {
+        let (end, flushed) = (self.store.max_phy_offset().0, self.store.flushed_phy_offset().0);
+        u64::try_from(end - flushed).unwrap_or(0)
+    }
+
     /// Whom it checks.
     pub fn access_rules(&self) -> Rules {
         self.guard.rules().clone()

@@ -183,7 +183,7 @@ fn store(broker: &Broker, families: &mut Families<'_>) -> fmt::Result {
         families.gauge(name, unit, help, [(labels(), value)])
     };
     gauge("storage_size", Some(&Unit::Bytes), "Length of the log", max - min)?;
-    let unflushed = (max - store.flushed_phy_offset().0).max(0);
+    let unflushed = broker.unflushed_bytes() as i64;
     gauge("storage_flush_behind_bytes", None, "Bytes of the log that are not on the disk yet", unflushed)?;
     gauge("storage_dispatch_behind_bytes", None, "Bytes of the log that no queue knows yet", 0)?;
     let Ok(Some(oldest)) = broker.oldest_store_time() else { return Ok(()) };

@@ -102,8 +102,8 @@ impl BrokerNode {
     }
 }
 
-/// Opens the doors of a broker whose store is open, one more for metrics if the configuration wants it, and returns when the name servers know of it. If that fails, the
-/// store is closed as at any stop.
+/// Opens the doors of a broker whose store is open, one more for metrics if the configuration wants it, and returns when
+/// the name servers know of it. If that fails, the store is closed as at any stop.
 pub async fn serve_broker<S: Service>(
     mut options: ServerOptions,
     bind: IpAddr,

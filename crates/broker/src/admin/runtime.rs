@@ -80,14 +80,13 @@ fn groups(broker: &Broker) -> Vec<(String, String)> {
 fn store(broker: &Broker) -> Result<Vec<(String, String)>, Refusal> {
     let store = &broker.store;
     let oldest = broker.oldest_store_time()?;
-    let to_flush = (store.max_phy_offset().0 - store.flushed_phy_offset().0).max(0);
     Ok(named(vec![
         // Messages are dispatched as they are appended, under no lock that anybody waits for.
         ("dispatchBehindBytes", "0".to_owned()),
         ("dispatchMaxBuffer", "0".to_owned()),
         ("pageCacheLockTimeMills", "0".to_owned()),
         ("remainTransientStoreBufferNumbs", NO_BUFFER_POOL.to_owned()),
-        ("remainHowManyDataToFlush", bytes(to_flush as u64)),
+        ("remainHowManyDataToFlush", bytes(broker.unflushed_bytes())),
         ("commitLogMinOffset", store.min_phy_offset().to_string()),
         ("commitLogMaxOffset", store.max_phy_offset().to_string()),
         ("earliestMessageTimeStamp", oldest.map_or(-1, |time| time.0).to_string()),
