@@ -22,6 +22,8 @@ pub struct NamesrvConfig {
     pub bind_address: String,
     /// `serverChannelMaxIdleTimeSeconds`, 120.
     pub idle_timeout_seconds: u32,
+    /// `serverSelectorThreads`: threads that drive connections, 0 for half of the cores.
+    pub selector_threads: u16,
     /// `kvConfigPath`: where the KV configuration is kept. Not changed over the network.
     pub kv_config_path: PathBuf,
     /// `configStorePath`: where configuration changes are kept. Not changed over the network.
@@ -86,6 +88,7 @@ impl NamesrvConfig {
             listen_port: 9876,
             bind_address: "0.0.0.0".to_owned(),
             idle_timeout_seconds: 120,
+            selector_threads: 0,
             kv_config_path: home.join("namesrv/kvConfig.json"),
             config_store_path: home.join("namesrv/namesrv.properties"),
             scan_interval_ms: 5_000,

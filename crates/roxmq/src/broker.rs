@@ -1,6 +1,6 @@
 //! `roxmq broker`: a broker alone, which registers with name servers elsewhere.
 
-use crate::node::{self, Banner, BrokerNode, Gateway, StopSignals};
+use crate::node::{self, Banner, BrokerNode, Gateway, StopSignals, Transport};
 use crate::settings::{Settings, set_default};
 use anyhow::bail;
 use clap::Args;
@@ -30,13 +30,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if let Ok(addrs) = std::env::var("NAMESRV_ADDR") {
         set_default(&mut pairs, "namesrvAddr", addrs);
     }
-    let options = node::server_options(&pairs)?;
+    let transport = Transport::read(&pairs)?;
     let proxy = node::proxy_config(arguments.settings.proxy_file())?;
     let node = BrokerNode::new(crate::settings::broker_config(pairs, arguments.settings.file())?)?;
     if node.config.namesrv_addr.is_empty() {
         bail!("a broker needs name servers: give -n HOST:PORT, or set namesrvAddr or NAMESRV_ADDR");
     }
-    node::run(options, |options| serve(node, options, proxy, started))
+    node::run(transport, |options| serve(node, options, proxy, started))
 }
 
 async fn serve(

@@ -1,6 +1,6 @@
 //! `roxmq dev`: a server for tests. A temporary store, one port for everything, nothing left behind.
 
-use crate::node::{self, BrokerNode, StopSignals, Whole};
+use crate::node::{self, BrokerNode, StopSignals, Transport, Whole};
 use crate::settings::{Settings, set_default};
 use anyhow::Context;
 use clap::Args;
@@ -37,11 +37,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     set_default(&mut pairs, "mappedFileSizeCommitLog", COMMIT_LOG_FILE_BYTES);
     set_default(&mut pairs, "maxHashSlotNum", 50_000);
     set_default(&mut pairs, "maxIndexNum", 200_000);
-    let options = node::server_options(&pairs)?;
+    let transport = Transport::read(&pairs)?;
     let proxy = node::proxy_config(arguments.settings.proxy_file())?;
     let mut node = BrokerNode::new(crate::settings::broker_config(pairs, None)?)?;
     node.config.namesrv_addr = SocketAddr::new(node.bind, port).to_string();
-    node::run(options, |options| serve(node, options, proxy, started))
+    node::run(transport, |options| serve(node, options, proxy, started))
 }
 
 async fn serve(

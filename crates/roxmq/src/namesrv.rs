@@ -1,6 +1,6 @@
 //! `roxmq namesrv`: a name server alone.
 
-use crate::node::{self, Banner, StopSignals};
+use crate::node::{self, Banner, StopSignals, Transport};
 use crate::settings::Settings;
 use clap::Args;
 use roxmq_namesrv::{Namesrv, NamesrvConfig};
@@ -26,8 +26,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if let Some(file) = arguments.settings.file() {
         config.config_store_path = file.clone();
     }
-    let options = node::server_options(&pairs)?;
-    node::run(options, |options| serve(config, options, started))
+    let transport = Transport::read(&pairs)?;
+    node::run(transport, |options| serve(config, options, started))
 }
 
 async fn serve(config: NamesrvConfig, options: ServerOptions, started: Instant) -> anyhow::Result<ExitCode> {

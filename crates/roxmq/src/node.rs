@@ -13,7 +13,7 @@ pub use addresses::Advertised;
 pub use banner::Banner;
 pub use cluster_gateway::ClusterGateway;
 pub use gateway::{Gateway, proxy_config};
-pub use transport::{client_tls, server_options};
+pub use transport::{Transport, client_tls};
 pub use whole::Whole;
 
 use addresses::{DialledAddress, advertised, parse_ip};
@@ -26,24 +26,22 @@ use roxmq_remoting::{Client, Metrics, ReactorThreads, Server, ServerOptions, Ser
 use roxmq_store::clock::SystemClock;
 use roxmq_store::files::OsFiles;
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long connections may take to finish what is in flight when the process stops.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// Runs a server to its end. Its connections get a thread for each core; everything else is done on the main runtime.
-pub fn run<F>(mut options: ServerOptions, serve: impl FnOnce(ServerOptions) -> F) -> anyhow::Result<ExitCode>
+/// Runs a server to its end. Its connections get threads of their own; everything else is done on the main runtime.
+pub fn run<F>(transport: Transport, serve: impl FnOnce(ServerOptions) -> F) -> anyhow::Result<ExitCode>
 where
     F: Future<Output = anyhow::Result<ExitCode>>,
 {
     files::raise_limit();
-    let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = ReactorThreads::start(cores).context("cannot start the threads of connections")?;
+    let Transport { mut options, threads } = transport;
+    let threads = ReactorThreads::start(threads).context("cannot start the threads of connections")?;
     options.reactors = Some(threads.reactors());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -1,6 +1,6 @@
 //! `roxmq proxy`: gRPC and the remoting protocol in front of the brokers of a cluster. It keeps nothing on disk.
 
-use crate::node::{self, Banner, ClusterGateway, StopSignals};
+use crate::node::{self, Banner, ClusterGateway, StopSignals, Transport};
 use crate::settings::{last, parse_sets, set_default};
 use anyhow::{Context, bail};
 use clap::Args;
@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// Keys of `--set` that aren't of rmq-proxy.json, by how they start.
-const OWN_KEYS: &[&str] = &["bindAddress", "tls.", "serverChannelMaxIdleTimeSeconds"];
+const OWN_KEYS: &[&str] =
+    &["bindAddress", "tls.", "serverChannelMaxIdleTimeSeconds", "serverSelectorThreads"];
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -64,9 +65,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
     set_default(&mut pairs, "bindAddress", "0.0.0.0");
     let bind = node::bind_address(last(&pairs, "bindAddress").unwrap_or_default())?;
-    let options = node::server_options(&pairs)?;
+    let transport = Transport::read(&pairs)?;
     let tls = node::client_tls(&pairs)?;
-    node::run(options, |options| serve(config, bind, options, tls, started))
+    node::run(transport, |options| serve(config, bind, options, tls, started))
 }
 
 fn read(file: Option<PathBuf>, pairs: &[(String, String)]) -> anyhow::Result<ProxyConfig> {

@@ -1,6 +1,6 @@
 //! `roxmq server`: name server and broker in one process, every port serving both.
 
-use crate::node::{self, Banner, BrokerNode, StopSignals, Whole};
+use crate::node::{self, Banner, BrokerNode, StopSignals, Transport, Whole};
 use crate::settings::{Settings, set_default};
 use clap::Args;
 use roxmq_proxy::ProxyConfig;
@@ -31,7 +31,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
     set_default(&mut pairs, "storePathRootDir", crate::settings::home()?.join("roxmq-store").display());
     set_default(&mut pairs, "brokerName", "broker-a");
-    let options = node::server_options(&pairs)?;
+    let transport = Transport::read(&pairs)?;
     let proxy = node::proxy_config(arguments.settings.proxy_file())?;
     let grpc_port = crate::settings::port(&pairs, "grpcServerPort", proxy.grpc_server_port)?;
     let mut broker = BrokerNode::new(crate::settings::broker_config(pairs, arguments.settings.file())?)?;
@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let ports = [arguments.namesrv_port, port, fast_port, grpc_port];
     // The broker tells its own name server as it would tell any other: over a socket.
     broker.config.namesrv_addr = SocketAddr::new(reachable(broker.bind), arguments.namesrv_port).to_string();
-    node::run(options, |options| serve(broker, options, proxy, &ports, started))
+    node::run(transport, |options| serve(broker, options, proxy, &ports, started))
 }
 
 async fn serve(

@@ -100,7 +100,8 @@ fn changed_in_store(pairs: &[(String, String)]) -> anyhow::Result<Vec<(String, S
 }
 
 /// Keys that the binary reads itself, by how they start.
-const OWN_KEYS: &[&str] = &["tls.", "serverChannelMaxIdleTimeSeconds", "grpcServerPort"];
+const OWN_KEYS: &[&str] =
+    &["tls.", "serverChannelMaxIdleTimeSeconds", "serverSelectorThreads", "grpcServerPort"];
 
 /// A port of one of the keys that the binary itself knows.
 pub fn port(pairs: &[(String, String)], key: &str, default: u16) -> anyhow::Result<u16> {

@@ -322,7 +322,7 @@ pub(super) const ACCEPTED: &[(&str, &str)] = &[
     ("serverNettyWorkerGroupEnable", "true"),
     ("serverOnewaySemaphoreValue", "256"),
     ("serverPooledByteBufAllocatorEnable", "true"),
-    ("serverSelectorThreads", "3"),
+    ("serverSelectorThreads", ""),
     ("serverSocketBacklog", "1024"),
     ("serverSocketRcvBufSize", "0"),
     ("serverSocketSndBufSize", "0"),

@@ -60,6 +60,7 @@ keys! {
     "returnOrderTopicConfigToBroker" return_order_topic_config Live switch;
     "scanNotActiveBrokerInterval" scan_interval_ms Live interval;
     "serverChannelMaxIdleTimeSeconds" idle_timeout_seconds AtStart seconds;
+    "serverSelectorThreads" selector_threads AtStart threads;
     "supportActingMaster" support_acting_master Live switch;
     "waitSecondsForService" wait_seconds_for_service Live seconds;
 }
@@ -90,7 +91,6 @@ pub static IGNORED: &[(&str, &str)] = &[
     ("serverNettyWorkerGroupEnable", THREADS),
     ("serverOnewaySemaphoreValue", QUEUES),
     ("serverPooledByteBufAllocatorEnable", SOCKETS),
-    ("serverSelectorThreads", THREADS),
     ("serverSocketBacklog", SOCKETS),
     ("serverSocketRcvBufSize", SOCKETS),
     ("serverSocketSndBufSize", SOCKETS),
@@ -197,5 +197,13 @@ mod interval {
     pub use super::shown as show;
     pub fn read(value: &str) -> Option<u64> {
         value.parse().ok().filter(|interval| (10..=3_600_000).contains(interval))
+    }
+}
+
+mod threads {
+    pub const EXPECTED: &str = "a number of threads from 1 to 1024, or 0 for half of the cores";
+    pub use super::shown as show;
+    pub fn read(value: &str) -> Option<u16> {
+        value.parse().ok().filter(|threads| *threads <= 1024)
     }
 }

@@ -1,23 +1,51 @@
-//! The keys that say how sockets behave: TLS and the idle time, for every kind of server.
+//! The keys that say how sockets behave: TLS, the idle time and the threads, for every kind of server.
 
 use crate::settings::last;
 use anyhow::{Context, bail};
 use roxmq_remoting::options::{ClientAuth, ServerTls, TlsMode};
 use roxmq_remoting::{ClientTls, ServerOptions};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
-/// Reads `tls.server.*` and `serverChannelMaxIdleTimeSeconds`. The Java server takes the former from system
-/// properties; here they stand in the configuration file or behind `--set`.
-pub fn server_options(pairs: &[(String, String)]) -> anyhow::Result<ServerOptions> {
-    let mut options = ServerOptions { tls: tls(pairs)?, ..ServerOptions::default() };
-    if let Some(seconds) = last(pairs, "serverChannelMaxIdleTimeSeconds") {
-        let seconds = seconds.parse().with_context(|| {
-            format!("serverChannelMaxIdleTimeSeconds is '{seconds}', which is not a number")
-        })?;
-        options.idle_timeout = Duration::from_secs(seconds);
+/// Beyond any machine's cores: a slip of the keyboard shall not start so many.
+const THREADS_MAX: usize = 1024;
+
+/// How the sockets of a process behave.
+#[derive(Debug)]
+pub struct Transport {
+    pub options: ServerOptions,
+    /// That drive connections.
+    pub threads: NonZeroUsize,
+}
+
+impl Transport {
+    /// Reads `tls.server.*`, `serverChannelMaxIdleTimeSeconds` and `serverSelectorThreads`. The Java server takes the
+    /// first from system properties; here they stand in the configuration file or behind `--set`.
+    pub fn read(pairs: &[(String, String)]) -> anyhow::Result<Self> {
+        let mut options = ServerOptions { tls: tls(pairs)?, ..ServerOptions::default() };
+        if let Some(seconds) = last(pairs, "serverChannelMaxIdleTimeSeconds") {
+            let seconds = seconds.parse().with_context(|| {
+                format!("serverChannelMaxIdleTimeSeconds is '{seconds}', which is not a number")
+            })?;
+            options.idle_timeout = Duration::from_secs(seconds);
+        }
+        Ok(Transport { options, threads: threads(last(pairs, "serverSelectorThreads").unwrap_or("0"))? })
     }
-    Ok(options)
+}
+
+/// 0 stands for half of the cores: what connections cause is as much work for others, the kernel's network and disk and
+/// the threads behind the log, and more threads would take turns with them and wake each other.
+fn threads(value: &str) -> anyhow::Result<NonZeroUsize> {
+    let given = value.parse().ok().filter(|threads| *threads <= THREADS_MAX).with_context(|| {
+        format!(
+            "serverSelectorThreads is '{value}'; it can be 1 to {THREADS_MAX}, or 0 for half of the cores"
+        )
+    })?;
+    let of_machine = || available_parallelism().map_or(1, |cores| cores.get() / 2);
+    let threads = NonZeroUsize::new(given).or_else(|| NonZeroUsize::new(of_machine()));
+    Ok(threads.unwrap_or(NonZeroUsize::MIN))
 }
 
 /// None if the key isn't there or has no value.
@@ -77,24 +105,33 @@ mod tests {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
-    fn options(pairs: &[(&str, &str)]) -> anyhow::Result<ServerOptions> {
-        server_options(&owned(pairs))
+    fn read(pairs: &[(&str, &str)]) -> Transport {
+        Transport::read(&owned(pairs)).expect("all of it is right")
     }
 
     #[test]
     fn keys_are_read() {
-        let given = options(&[
+        let given = read(&[
             ("tls.server.mode", "enforcing"),
             ("tls.server.certPath", "/c.pem"),
             ("tls.server.need.client.auth", "require"),
             ("serverChannelMaxIdleTimeSeconds", "7"),
-        ])
-        .expect("all of it is right");
-        assert_eq!(given.tls.mode, TlsMode::Enforcing);
-        assert_eq!(given.tls.cert_path, Some(PathBuf::from("/c.pem")));
-        assert_eq!(given.tls.client_auth, ClientAuth::Require);
-        assert_eq!(given.idle_timeout, Duration::from_secs(7));
-        assert_eq!(options(&[]).expect("nothing given").tls, ServerTls::default());
+            ("serverSelectorThreads", "5"),
+        ]);
+        assert_eq!(given.options.tls.mode, TlsMode::Enforcing);
+        assert_eq!(given.options.tls.cert_path, Some(PathBuf::from("/c.pem")));
+        assert_eq!(given.options.tls.client_auth, ClientAuth::Require);
+        assert_eq!(given.options.idle_timeout, Duration::from_secs(7));
+        assert_eq!(given.threads.get(), 5);
+        assert_eq!(read(&[]).options.tls, ServerTls::default());
+    }
+
+    #[test]
+    fn threads_are_half_of_the_cores_and_at_least_one() {
+        let cores = available_parallelism().expect("the cores are known").get();
+        for given in [&[][..], &[("serverSelectorThreads", "0")]] {
+            assert_eq!(read(given).threads.get(), (cores / 2).max(1));
+        }
     }
 
     #[test]
@@ -116,7 +153,7 @@ mod tests {
     fn wrong_values_are_named() {
         let check = |key: &str, value: &str| {
             let pairs = owned(&[(key, value)]);
-            let error = server_options(&pairs).map(drop).and_then(|()| client_tls(&pairs).map(drop));
+            let error = Transport::read(&pairs).map(drop).and_then(|()| client_tls(&pairs).map(drop));
             let error = error.expect_err(key).to_string();
             assert!(error.contains(key) && error.contains(value), "{error}");
         };
@@ -125,5 +162,7 @@ mod tests {
         check("tls.server.mode", "maybe");
         check("tls.server.need.client.auth", "sometimes");
         check("serverChannelMaxIdleTimeSeconds", "soon");
+        check("serverSelectorThreads", "-1");
+        check("serverSelectorThreads", "1025");
     }
 }
