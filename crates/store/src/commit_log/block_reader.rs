@@ -10,11 +10,13 @@ pub(crate) struct BlockReader<'a> {
     log: &'a CommitLog,
     mode: ReadMode,
     last: Option<Block>,
+    /// Bytes taken out of that one.
+    taken: usize,
 }
 
 impl CommitLog {
     pub fn block_reader(&self, mode: ReadMode) -> BlockReader<'_> {
-        BlockReader { log: self, mode, last: None }
+        BlockReader { log: self, mode, last: None, taken: 0 }
     }
 
     /// The block around a position: if it is kept, or is worth keeping and can be had as the mode wants.
@@ -75,9 +77,15 @@ impl CommitLog {
 }
 
 impl BlockReader<'_> {
-    /// The bytes, if the block of the read before has all of them.
+    /// The bytes, if the block of the read before has all of them. [`took`](Self::took) is to be told if they were
+    /// wanted.
     pub fn held(&self, at: i64, len: usize) -> Option<&[u8]> {
         self.last.as_ref()?.from(at)?.get(..len)
+    }
+
+    /// Somebody is done with bytes of [`held`](Self::held).
+    pub fn took(&mut self, len: usize) {
+        self.taken += len;
     }
 
     /// Appends these bytes to `out`, unless a block that they lie in is neither kept nor worth it. `records` says how
@@ -96,6 +104,7 @@ impl BlockReader<'_> {
             };
             let part = bytes.len().min(rest);
             out.extend_from_slice(&bytes[..part]);
+            self.taken += part;
             (at, rest) = (at + part as i64, rest - part);
         }
         true
@@ -105,9 +114,23 @@ impl BlockReader<'_> {
         if self.last.as_ref().is_none_or(|block| block.from(at).is_none()) {
             // Who comes from the block before may end soon in this one, but then goes on there with the next read.
             let goes_on = self.last.as_ref().is_some_and(|block| block.is_followed_by(at));
+            self.leave();
             self.last = self.log.block(at, || if goes_on { usize::MAX } else { records() }, self.mode);
         }
         self.last.as_ref()?.from(at)
+    }
+
+    fn leave(&mut self) {
+        // It holds the block's memory no longer when it says so.
+        if let Some(start) = self.last.take().map(|block| block.start) {
+            self.log.blocks.took(start / BLOCK_BYTES, std::mem::take(&mut self.taken));
+        }
+    }
+}
+
+impl Drop for BlockReader<'_> {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -167,25 +190,35 @@ mod tests {
             let bytes = || (at..at + len).map(byte_at).collect::<Vec<u8>>();
             assert_eq!(found, expected.then(bytes), "{len} bytes at {at}");
         };
-        for round in 0..2 {
-            check(0, 10, true);
-            check(BLOCK_BYTES - 10, 10, true);
-            check(BLOCK_BYTES - 10, 11, true);
-            check(BLOCK_BYTES - 1, BLOCK_BYTES, true);
-            check(BLOCK_BYTES, BLOCK_BYTES + 1, false);
-            // A block that lies in two files is none.
-            check(3 * BLOCK_BYTES - 10, 10, true);
-            check(3 * BLOCK_BYTES - 10, 11, false);
-            check(4 * BLOCK_BYTES - 10, 20, false);
-            // The last one isn't full.
-            check(6 * BLOCK_BYTES - 10, 10, true);
-            check(6 * BLOCK_BYTES - 10, 20, false);
-            check(END + BLOCK_BYTES, 10, false);
-            if round == 0 {
-                // What was kept is not read again.
-                fill(&log.segments, |_| 0);
-            }
-        }
+        check(0, 10, true);
+        check(BLOCK_BYTES - 10, 10, true);
+        check(BLOCK_BYTES - 10, 11, true);
+        check(BLOCK_BYTES - 1, BLOCK_BYTES, true);
+        check(BLOCK_BYTES, BLOCK_BYTES + 1, false);
+        // A block that lies in two files is none.
+        check(3 * BLOCK_BYTES - 10, 10, true);
+        check(3 * BLOCK_BYTES - 10, 11, false);
+        check(4 * BLOCK_BYTES - 10, 20, false);
+        // The last one isn't full.
+        check(6 * BLOCK_BYTES - 10, 10, true);
+        check(6 * BLOCK_BYTES - 10, 20, false);
+        check(END + BLOCK_BYTES, 10, false);
+    }
+
+    #[test]
+    fn a_block_is_read_again_once_all_of_it_was_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(&dir);
+        let half = BLOCK_BYTES / 2;
+        let mut reader = log.block_reader(ReadMode::Cached);
+        assert!(copy(&mut reader, 0, half, MANY).is_some());
+        assert!(reader.held(half, 10).is_some());
+        reader.took(half as usize);
+        fill(&log.segments, |_| 0);
+        // It still holds what it took all of.
+        assert_eq!(copy(&mut reader, 5, 10, MANY), Some((5..15).map(byte_at).collect()));
+        drop(reader);
+        assert_eq!(copy(&mut log.block_reader(ReadMode::Cached), 5, 10, MANY), Some(vec![0; 10]));
     }
 
     #[test]

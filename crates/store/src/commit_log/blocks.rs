@@ -5,8 +5,10 @@
 //! were asked for that don't lie side by side; somebody who reads one queue of many never gets there, and costs nothing.
 //! What is kept never changes: only blocks that the log has been written past are.
 //!
-//! The block that came first goes first, used or not: who comes last through a block wants it no more, and would push
-//! out those that nobody behind the first reader has had yet.
+//! A block goes when all of it was taken as often as there seem to be readers, so that the next one gets its memory while
+//! the processor still has that at hand. What never gets there, as something else lies in it or its readers are far apart,
+//! goes in the order in which it came, used or not: who comes last through a block wants it no more, and would push out
+//! those that nobody behind the first reader has had yet.
 
 use bytes::{Bytes, BytesMut};
 use foldhash::fast::RandomState;
@@ -17,9 +19,11 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) const BLOCK_BYTES: i64 = 64 << 10;
 /// So many records of a block are read from the file one by one before it is kept.
 const READS_BEFORE: usize = 4;
-/// Blocks kept, and blocks whose reads are counted: 8 MiB while somebody reads so. Consumers that are no further apart
-/// stay together, as who comes last is faster where the blocks are here already; others each read their own.
-const BLOCKS_MAX: usize = 128;
+/// Blocks kept, and blocks whose reads are counted: up to 16 MiB while somebody reads so. Consumers that are no further
+/// apart stay together, as who comes last is faster where the blocks are here already; others each read their own.
+const BLOCKS_MAX: usize = 256;
+/// Memory of blocks that are gone, for those to come: a pull leaves a few behind, and the next one needs a few.
+const SPARE_MAX: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
@@ -28,13 +32,23 @@ pub(crate) struct Blocks {
 
 #[derive(Debug, Default)]
 struct Entries {
-    states: HashMap<i64, State, RandomState>,
+    known: HashMap<i64, Entry, RandomState>,
     /// Their numbers, in the order in which they were first asked for.
     order: VecDeque<i64>,
-    /// The memory of the last block that was forgotten.
-    spare: Option<BytesMut>,
+    /// The memory of the last blocks that went.
+    spare: Vec<BytesMut>,
+    /// How many go the same way behind who comes first. They are noticed by what they ask for again, and are gone when
+    /// they don't come for what was kept for them.
+    followers: usize,
     /// Somebody has looked for a block since the last round.
     in_use: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    state: State,
+    /// Bytes that readers took out of it, all together.
+    taken: usize,
 }
 
 #[derive(Debug)]
@@ -44,6 +58,8 @@ enum State {
     /// Somebody reads it from the file.
     Loading,
     Kept(Bytes),
+    /// Everybody seems to have had it.
+    Finished,
 }
 
 /// A block of the log in memory.
@@ -83,17 +99,21 @@ impl Blocks {
     pub fn look_up(&self, number: i64, records: impl FnOnce() -> usize) -> Lookup {
         let mut entries = self.entries.lock();
         entries.in_use = true;
-        let asked = match entries.states.get_mut(&number) {
+        let asked = match entries.known.get(&number).map(|entry| &entry.state) {
             Some(State::Kept(block)) => return Lookup::Kept(block.clone()),
             Some(State::Loading) => return Lookup::Loading,
             Some(State::Counted(asked)) => asked.saturating_add(records()),
+            Some(State::Finished) => {
+                entries.followers = entries.followers.saturating_add(1);
+                usize::MAX
+            }
             None => {
-                entries.make_room(number);
+                entries.add(number);
                 records()
             }
         };
         let wanted = asked > READS_BEFORE;
-        entries.states.insert(number, if wanted { State::Loading } else { State::Counted(asked) });
+        entries.change(number, if wanted { State::Loading } else { State::Counted(asked) });
         if wanted { Lookup::Wanted(entries.take_memory()) } else { Lookup::Unknown }
     }
 
@@ -103,16 +123,20 @@ impl Blocks {
     }
 
     pub fn keep(&self, number: i64, block: Bytes) {
-        if let Some(state) = self.entries.lock().states.get_mut(&number) {
-            *state = State::Kept(block);
-        }
+        self.entries.lock().change(number, State::Kept(block));
     }
 
     /// The block could not be read; the next one who wants some of it may.
     pub fn give_up(&self, number: i64) {
-        if let Some(state @ State::Loading) = self.entries.lock().states.get_mut(&number) {
+        if let Some(Entry { state: state @ State::Loading, .. }) = self.entries.lock().known.get_mut(&number)
+        {
             *state = State::Counted(READS_BEFORE);
         }
+    }
+
+    /// Somebody has taken so many bytes out of a block, and no longer holds it.
+    pub fn took(&self, number: i64, bytes: usize) {
+        self.entries.lock().took(number, bytes);
     }
 
     /// Gives the memory back if nobody has looked for a block since the last time.
@@ -125,20 +149,51 @@ impl Blocks {
 }
 
 impl Entries {
-    /// For a block that isn't here.
-    fn make_room(&mut self, number: i64) {
+    /// Takes in a block that isn't here.
+    fn add(&mut self, number: i64) {
         if self.order.len() == BLOCKS_MAX
-            && let Some(State::Kept(bytes)) =
-                self.order.pop_front().and_then(|first| self.states.remove(&first))
-            && let Ok(memory) = bytes.try_into_mut()
+            && let Some(Entry { state: State::Kept(block), taken }) =
+                self.order.pop_front().and_then(|first| self.known.remove(&first))
         {
-            self.spare = Some(memory);
+            let times_taken = (taken + BLOCK_BYTES as usize / 2) / BLOCK_BYTES as usize;
+            self.followers = self.followers.min(times_taken.saturating_sub(1));
+            self.put_aside(block);
         }
         self.order.push_back(number);
+        self.known.insert(number, Entry { state: State::Counted(0), taken: 0 });
     }
 
+    /// Nothing if the block was forgotten meanwhile.
+    fn change(&mut self, number: i64, state: State) {
+        if let Some(entry) = self.known.get_mut(&number) {
+            entry.state = state;
+        }
+    }
+
+    fn took(&mut self, number: i64, bytes: usize) {
+        let Some(entry) = self.known.get_mut(&number) else { return };
+        entry.taken = entry.taken.saturating_add(bytes);
+        if entry.taken / BLOCK_BYTES as usize > self.followers
+            && let State::Kept(block) = &mut entry.state
+        {
+            let block = std::mem::take(block);
+            entry.state = State::Finished;
+            self.put_aside(block);
+        }
+    }
+
+    /// Keeps the memory of a block, if nobody else reads it any more.
+    fn put_aside(&mut self, block: Bytes) {
+        if self.spare.len() < SPARE_MAX
+            && let Ok(memory) = block.try_into_mut()
+        {
+            self.spare.push(memory);
+        }
+    }
+
+    /// What was used last is what the processor most likely has at hand.
     fn take_memory(&mut self) -> BytesMut {
-        self.spare.take().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize))
+        self.spare.pop().unwrap_or_else(|| BytesMut::zeroed(BLOCK_BYTES as usize))
     }
 }
 
@@ -196,6 +251,66 @@ mod tests {
         }
         blocks.look_up(1000, || 1);
         assert!(matches!(blocks.look_up(0, || 1), Lookup::Unknown));
+    }
+
+    /// Has a block kept, and so many readers take all of it one after the other.
+    fn keep_and_take(blocks: &Blocks, number: i64, readers: usize) {
+        assert!(matches!(blocks.look_up(number, || 100), Lookup::Wanted(_)), "{number}");
+        blocks.keep(number, block());
+        for _ in 0..readers {
+            assert!(matches!(blocks.look_up(number, || 1), Lookup::Kept(_)), "{number}");
+            blocks.took(number, 1);
+            blocks.took(number, BLOCK_BYTES as usize - 1);
+        }
+    }
+
+    fn is_kept(blocks: &Blocks, number: i64) -> bool {
+        matches!(blocks.entries.lock().known.get(&number).unwrap().state, State::Kept(_))
+    }
+
+    #[test]
+    fn a_block_of_which_all_was_taken_leaves_its_memory_to_the_next() {
+        let blocks = Blocks::default();
+        keep_and_take(&blocks, 0, 1);
+        assert!(!is_kept(&blocks, 0));
+        assert_eq!(blocks.entries.lock().spare.len(), 1);
+        assert_eq!(blocks.memory(), block());
+        // Who reads it still keeps its memory.
+        blocks.look_up(1, || 100);
+        let read = block();
+        blocks.keep(1, read.clone());
+        blocks.took(1, BLOCK_BYTES as usize);
+        assert!(!is_kept(&blocks, 1) && blocks.entries.lock().spare.is_empty());
+        assert_eq!(read, block());
+    }
+
+    #[test]
+    fn a_block_waits_for_those_who_follow() {
+        let blocks = Blocks::default();
+        keep_and_take(&blocks, 0, 1);
+        // A second reader is noticed by what isn't here any more.
+        keep_and_take(&blocks, 0, 1);
+        keep_and_take(&blocks, 1, 1);
+        assert!(is_kept(&blocks, 1));
+        blocks.took(1, BLOCK_BYTES as usize);
+        assert!(!is_kept(&blocks, 1));
+        // And that it comes no more, when blocks go without it.
+        for number in 2..BLOCKS_MAX as i64 + 2 {
+            keep_and_take(&blocks, number, 1);
+            assert!(is_kept(&blocks, number), "{number}");
+        }
+        keep_and_take(&blocks, -1, 1);
+        assert!(is_kept(&blocks, BLOCKS_MAX as i64 + 1) && !is_kept(&blocks, -1));
+    }
+
+    #[test]
+    fn a_block_that_somebody_reads_is_not_finished_by_others() {
+        let blocks = Blocks::default();
+        assert!(matches!(blocks.look_up(0, || 100), Lookup::Wanted(_)));
+        blocks.took(0, 2 * BLOCK_BYTES as usize);
+        assert!(matches!(blocks.look_up(0, || 100), Lookup::Loading));
+        blocks.took(1, 1);
+        assert!(matches!(blocks.look_up(1, || 1), Lookup::Unknown));
     }
 
     #[test]

@@ -79,12 +79,12 @@ impl Reading<'_> {
                 Some(bytes) if !are_full(*limits, taken, record) && is_record_at(bytes, record.at) => {
                     if self.looks_into_records {
                         self.looked_into += bytes.len();
-                        if !sift::passes(self.filter, bytes) {
-                            continue;
-                        }
                     }
-                    out.extend_from_slice(bytes);
-                    *count += 1;
+                    if !self.looks_into_records || sift::passes(self.filter, bytes) {
+                        out.extend_from_slice(bytes);
+                        *count += 1;
+                    }
+                    blocks.took(record.bytes);
                 }
                 _ => return done,
             }
