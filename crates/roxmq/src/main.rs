@@ -5,6 +5,7 @@ mod broker;
 mod cli;
 mod dev;
 mod log;
+mod memory;
 mod namesrv;
 mod node;
 mod proxy;
@@ -14,11 +15,6 @@ mod store_check;
 
 use clap::Parser;
 use std::process::ExitCode;
-
-/// Much of what is allocated for a message has a kilobyte and more, and is freed by another thread: the system's
-/// allocator takes a third of the time of a send over gRPC.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match cli::run(cli::Arguments::parse()) {

@@ -19,6 +19,7 @@ pub use whole::Whole;
 use addresses::{DialledAddress, advertised, parse_ip};
 use combined::Combined;
 
+use crate::memory;
 use anyhow::{Context, bail};
 use roxmq_broker::registration::RemoteNameServers;
 use roxmq_broker::{Broker, BrokerConfig, BrokerOptions, BrokerService, CurrentConfig, StartReport};
@@ -47,6 +48,7 @@ where
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
+    runtime.spawn(memory::give_back_what_is_free());
     let served = runtime.block_on(serve(options));
     // A server has closed its connections by now. What else lives on their threads, those to brokers for one, ends last.
     drop(runtime);
