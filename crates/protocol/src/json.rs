@@ -11,7 +11,7 @@ mod write;
 
 pub use fields::{Fields, FromJson, JsonKey};
 pub(crate) use fields::{expect_object, fields_except};
-pub use parse::parse;
+pub use parse::{Parser, parse};
 pub use serde_json::{Map, Value};
 pub use write::{Form, ToJson, Writer};
 

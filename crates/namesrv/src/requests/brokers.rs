@@ -95,8 +95,8 @@ fn registration(header: RegisterBroker<'_>, body: RegisterBrokerBody, full: bool
         data_version: topics.data_version,
         topics: topics
             .topic_config_table
-            .iter()
-            .map(|(name, topic)| (name.clone(), TopicQueues::from(topic)))
+            .into_iter()
+            .map(|(name, topic)| (name, TopicQueues::from(&topic)))
             .collect(),
         mappings: topics.topic_queue_mapping_info_map,
         filter_servers: body.filter_server_list,

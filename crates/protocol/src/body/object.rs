@@ -56,8 +56,32 @@ macro_rules! json_object {
                     $($extra: $crate::json::fields_except(value, Self::FIELDS),)?
                 })
             }
+
+            fn read(parser: &mut $crate::json::Parser<'_>) -> Result<Self, $crate::json::JsonError> {
+                let mut object = Self::default();
+                parser.object(|parser, name| {
+                    match &*name {
+                        $($json => {
+                            object.$field = match parser.field($json)? {
+                                Some(found) => found,
+                                None => json_object!(@default $($default)?),
+                            };
+                        })*
+                        _ => json_object!(@other object, parser, name $(, $extra)?),
+                    }
+                    Ok(())
+                })?;
+                Ok(object)
+            }
         }
     };
+    (@other $object:ident, $parser:ident, $name:ident) => {{
+        $parser.value()?;
+    }};
+    (@other $object:ident, $parser:ident, $name:ident, $extra:ident) => {{
+        let value = $parser.value()?;
+        $object.$extra.insert($name.into_owned(), value);
+    }};
     (@default) => {
         Default::default()
     };
@@ -113,4 +137,68 @@ macro_rules! json_enum {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::{FromJson, Value};
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    json_object! {
+        pub struct Inner {
+            "n" number: i64 = 7,
+            "set" set: BTreeSet<i32>,
+        }
+    }
+
+    json_object! {
+        pub struct Outer {
+            "n" number: i32 = 7,
+            "s" text: Option<String>,
+            "list" list: Vec<Inner>,
+            "map" map: BTreeMap<i32, Option<Inner>>,
+            "set" any: Value,
+            .. others
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let key = prop::sample::select([Outer::FIELDS, Inner::FIELDS, &["1", "x"]].concat());
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i8>().prop_map(Value::from),
+            prop::sample::select(vec!["5", "x", "true", "", "a\"\\\n"]).prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(key.clone().prop_map(str::to_owned), inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    #[test]
+    fn the_last_of_equal_names_counts() {
+        let check = |text: &str, expected: i32| {
+            assert_eq!(
+                Outer::from_json_bytes(text.as_bytes()).map(|outer| outer.number),
+                Ok(expected),
+                "{text}"
+            );
+        };
+        check("{n:1,'n':\"2\"}", 2);
+        check("{n:1,n:null}", 7);
+        check("{n:null,n:3,}", 3);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_and_its_tree_are_read_alike(value in any_json()) {
+            let read = Outer::from_json_bytes(value.to_string().as_bytes());
+            prop_assert_eq!(read.ok(), Outer::from_json(&value).ok());
+        }
+    }
 }

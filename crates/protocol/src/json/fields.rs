@@ -1,16 +1,23 @@
 //! Typed values out of parsed JSON, as leniently as Java reads them: numbers where texts belong and the other way
 //! round, `"true"` for true, null for nothing.
 
-use super::{JsonError, Map, Value, parse};
+use super::{JsonError, Map, Parser, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A type that can be read from JSON.
 pub trait FromJson: Sized {
     fn from_json(value: &Value) -> Result<Self, JsonError>;
 
-    /// Parses the text first.
+    /// Reads the value at hand. Types that can do so without a tree between do.
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        Self::from_json(&parser.value()?)
+    }
+
     fn from_json_bytes(bytes: &[u8]) -> Result<Self, JsonError> {
-        Self::from_json(&parse(bytes)?)
+        let mut parser = Parser::new(bytes)?;
+        let read = Self::read(&mut parser)?;
+        parser.end()?;
+        Ok(read)
     }
 }
 
@@ -50,7 +57,7 @@ impl Fields for Value {
 }
 
 /// Names the field in an error about a value that has no name itself.
-fn name_field(error: JsonError, name: &'static str) -> JsonError {
+pub(super) fn name_field(error: JsonError, name: &'static str) -> JsonError {
     match error {
         JsonError::Type { field: UNNAMED, expected, found } => {
             JsonError::Type { field: name, expected, found }
@@ -75,7 +82,7 @@ pub(crate) fn fields_except(value: &Value, names: &[&str]) -> Map<String, Value>
 }
 
 /// The error for a value of the wrong type.
-fn wrong_type<T>(expected: &'static str, value: &Value) -> Result<T, JsonError> {
+pub(super) fn wrong_type<T>(expected: &'static str, value: &Value) -> Result<T, JsonError> {
     const SHOWN_CHARS_MAX: usize = 80;
     let found = match value {
         Value::Object(_) => "an object".to_owned(),
@@ -89,6 +96,10 @@ impl FromJson for Value {
     fn from_json(value: &Value) -> Result<Self, JsonError> {
         Ok(value.clone())
     }
+
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        parser.value()
+    }
 }
 
 impl FromJson for String {
@@ -99,6 +110,13 @@ impl FromJson for String {
             Value::Bool(value) => Ok(value.to_string()),
             // Java reads an object or an array into a text as its JSON.
             other => Ok(other.to_string()),
+        }
+    }
+
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        match parser.value()? {
+            Value::String(text) => Ok(text),
+            other => Self::from_json(&other),
         }
     }
 }
@@ -159,6 +177,10 @@ impl<T: FromJson> FromJson for Option<T> {
     fn from_json(value: &Value) -> Result<Self, JsonError> {
         if value.is_null() { Ok(None) } else { T::from_json(value).map(Some) }
     }
+
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        if parser.skip_null()? { Ok(None) } else { T::read(parser).map(Some) }
+    }
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
@@ -171,11 +193,24 @@ impl<T: FromJson> FromJson for Vec<T> {
             other => wrong_type("an array", other),
         }
     }
+
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        let mut items = Vec::new();
+        parser.array(|parser| {
+            items.extend(Option::read(parser)?);
+            Ok(())
+        })?;
+        Ok(items)
+    }
 }
 
 impl<T: FromJson + Ord> FromJson for BTreeSet<T> {
     fn from_json(value: &Value) -> Result<Self, JsonError> {
         Ok(Vec::from_json(value)?.into_iter().collect())
+    }
+
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        Ok(Vec::read(parser)?.into_iter().collect())
     }
 }
 
@@ -190,6 +225,23 @@ impl<K: JsonKey, T: FromJson> FromJson for BTreeMap<K, T> {
                 .collect(),
             other => wrong_type("an object", other),
         }
+    }
+
+    fn read(parser: &mut Parser<'_>) -> Result<Self, JsonError> {
+        let mut map = BTreeMap::new();
+        parser.object(|parser, key| {
+            let (key, value) = (K::from_key(&key), Option::read(parser)?);
+            match value {
+                Some(value) => {
+                    map.insert(key?, value);
+                }
+                None => {
+                    key.ok().and_then(|key| map.remove(&key));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(map)
     }
 }
 

@@ -1,35 +1,42 @@
 //! The lenient reader.
 
-use super::{JsonError, Map, Value};
+use super::fields::{name_field, wrong_type};
+use super::{FromJson, JsonError, Map, Value};
 use crate::text::unescape;
+use std::borrow::Cow;
 
 /// Deeper than any body nests; a text that goes beyond is an attack or an accident.
 const DEPTH_MAX: usize = 64;
 /// More values than the largest cluster's tables have. Bounds the memory that a text of many tiny values takes.
 const VALUES_MAX: usize = 4_000_000;
 
-/// Reads one value. Beyond JSON it takes bare numbers, bare words and whole objects as keys (an object becomes a
-/// key with its JSON as text), single quotes, bare words as strings, and commas too many. Of equal keys the last
-/// counts.
+/// Reads one value into a tree.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| JsonError::Syntax { at: error.valid_up_to(), reason: "this isn't UTF-8" })?;
-    let mut parser = Parser { text, at: 0, values: 0 };
-    let value = parser.value(0)?;
-    parser.skip_blanks();
-    if parser.at < text.len() {
-        return parser.fail("the text should end here");
-    }
-    Ok(value)
+    Value::from_json_bytes(bytes)
 }
 
-struct Parser<'a> {
+/// Reads a text value by value. Beyond JSON it takes bare numbers, bare words and whole objects as keys (an object
+/// becomes a key with its JSON as text), single quotes, bare words as strings, and commas too many.
+pub struct Parser<'a> {
     text: &'a str,
     at: usize,
     values: usize,
+    depth: usize,
 }
 
 impl<'a> Parser<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, JsonError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| JsonError::Syntax { at: error.valid_up_to(), reason: "this isn't UTF-8" })?;
+        Ok(Parser { text, at: 0, values: 0, depth: 0 })
+    }
+
+    /// Refuses what stands behind the last value.
+    pub(super) fn end(mut self) -> Result<(), JsonError> {
+        self.skip_blanks();
+        if self.at < self.text.len() { self.fail("the text should end here") } else { Ok(()) }
+    }
+
     fn fail<T>(&self, reason: &'static str) -> Result<T, JsonError> {
         Err(JsonError::Syntax { at: self.at, reason })
     }
@@ -53,55 +60,120 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
-        if depth > DEPTH_MAX {
+    /// The value at hand as a tree. Of equal keys the last counts.
+    pub fn value(&mut self) -> Result<Value, JsonError> {
+        self.skip_blanks();
+        match self.byte() {
+            b'{' => {
+                let mut map = Map::new();
+                self.object(|parser, key| {
+                    map.insert(key.into_owned(), parser.value()?);
+                    Ok(())
+                })?;
+                Ok(Value::Object(map))
+            }
+            b'[' => {
+                let mut values = Vec::new();
+                self.array(|parser| {
+                    values.push(parser.value()?);
+                    Ok(())
+                })?;
+                Ok(Value::Array(values))
+            }
+            byte => {
+                self.count_value()?;
+                match byte {
+                    b'"' | b'\'' => Ok(Value::String(self.string(byte)?.into_owned())),
+                    _ => self.word().map(word_value),
+                }
+            }
+        }
+    }
+
+    /// Reads the value at hand as the field of this name; nothing for null.
+    pub fn field<T: FromJson>(&mut self, name: &'static str) -> Result<Option<T>, JsonError> {
+        Option::read(self).map_err(|error| name_field(error, name))
+    }
+
+    /// Reads past the value at hand if it is null.
+    pub(super) fn skip_null(&mut self) -> Result<bool, JsonError> {
+        self.skip_blanks();
+        let mut ahead = Parser { ..*self };
+        if !matches!(self.byte(), b'n' | b'N' | b'u') || !is_null_word(ahead.word()?) {
+            return Ok(false);
+        }
+        *self = ahead;
+        self.count_value()?;
+        Ok(true)
+    }
+
+    /// Reads an object; each key is handed over when its value is at hand, which is to be read then.
+    pub fn object(
+        &mut self,
+        mut field: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        self.enter(b'{', "an object")?;
+        loop {
+            self.skip_commas();
+            if self.byte() == b'}' {
+                break;
+            }
+            let key = self.key()?;
+            self.skip_blanks();
+            if self.byte() != b':' {
+                return self.fail("a colon should follow the key");
+            }
+            self.at += 1;
+            field(self, key)?;
+            self.expect_separator(b'}', "a comma or the end of the object should be here")?;
+        }
+        self.leave();
+        Ok(())
+    }
+
+    /// Reads an array; the call is made when an item is at hand, which is to be read then.
+    pub fn array(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<(), JsonError>,
+    ) -> Result<(), JsonError> {
+        self.enter(b'[', "an array")?;
+        loop {
+            self.skip_commas();
+            if self.byte() == b']' {
+                break;
+            }
+            item(self)?;
+            self.expect_separator(b']', "a comma or the end of the array should be here")?;
+        }
+        self.leave();
+        Ok(())
+    }
+
+    fn enter(&mut self, bracket: u8, expected: &'static str) -> Result<(), JsonError> {
+        self.skip_blanks();
+        if self.byte() != bracket {
+            return wrong_type(expected, &self.value()?);
+        }
+        self.count_value()?;
+        self.at += 1;
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.at += 1;
+        self.depth -= 1;
+    }
+
+    fn count_value(&mut self) -> Result<(), JsonError> {
+        if self.depth > DEPTH_MAX {
             return self.fail("values are nested too deep");
         }
         self.values += 1;
         if self.values > VALUES_MAX {
             return self.fail("there are too many values");
         }
-        self.skip_blanks();
-        match self.byte() {
-            b'{' => self.object(depth).map(Value::Object),
-            b'[' => self.array(depth).map(Value::Array),
-            quote @ (b'"' | b'\'') => self.string(quote).map(Value::String),
-            _ => self.word().map(word_value),
-        }
-    }
-
-    fn object(&mut self, depth: usize) -> Result<Map<String, Value>, JsonError> {
-        self.at += 1;
-        let mut map = Map::new();
-        loop {
-            self.skip_commas();
-            if self.byte() == b'}' {
-                self.at += 1;
-                return Ok(map);
-            }
-            let key = self.key(depth)?;
-            self.skip_blanks();
-            if self.byte() != b':' {
-                return self.fail("a colon should follow the key");
-            }
-            self.at += 1;
-            map.insert(key, self.value(depth + 1)?);
-            self.expect_separator(b'}', "a comma or the end of the object should be here")?;
-        }
-    }
-
-    fn array(&mut self, depth: usize) -> Result<Vec<Value>, JsonError> {
-        self.at += 1;
-        let mut values = Vec::new();
-        loop {
-            self.skip_commas();
-            if self.byte() == b']' {
-                self.at += 1;
-                return Ok(values);
-            }
-            values.push(self.value(depth + 1)?);
-            self.expect_separator(b']', "a comma or the end of the array should be here")?;
-        }
+        Ok(())
     }
 
     /// Looks for a comma or the closing bracket and leaves it where it is.
@@ -110,17 +182,17 @@ impl<'a> Parser<'a> {
         if self.byte() == b',' || self.byte() == end { Ok(()) } else { self.fail(reason) }
     }
 
-    fn key(&mut self, depth: usize) -> Result<String, JsonError> {
+    fn key(&mut self) -> Result<Cow<'a, str>, JsonError> {
         match self.byte() {
             quote @ (b'"' | b'\'') => self.string(quote),
-            b'{' | b'[' => Ok(self.value(depth + 1)?.to_string()),
-            _ => self.word().map(str::to_owned),
+            b'{' | b'[' => Ok(self.value()?.to_string().into()),
+            _ => self.word().map(Cow::Borrowed),
         }
     }
 
-    fn string(&mut self, quote: u8) -> Result<String, JsonError> {
+    fn string(&mut self, quote: u8) -> Result<Cow<'a, str>, JsonError> {
         self.at += 1;
-        let mut out = String::new();
+        let mut unescaped = String::new();
         let mut copied = self.at;
         loop {
             match self.text.as_bytes().get(self.at) {
@@ -130,17 +202,21 @@ impl<'a> Parser<'a> {
                     let Some((character, length)) = unescape(&self.text.as_bytes()[self.at..]) else {
                         return self.fail("an escape isn't one of JSON's");
                     };
-                    out.push_str(&self.text[copied..self.at]);
-                    out.push(character);
+                    unescaped.push_str(&self.text[copied..self.at]);
+                    unescaped.push(character);
                     self.at += length;
                     copied = self.at;
                 }
                 Some(_) => self.at += 1,
             }
         }
-        out.push_str(&self.text[copied..self.at]);
+        let rest = &self.text[copied..self.at];
         self.at += 1;
-        Ok(out)
+        if unescaped.is_empty() {
+            return Ok(Cow::Borrowed(rest));
+        }
+        unescaped.push_str(rest);
+        Ok(Cow::Owned(unescaped))
     }
 
     /// A number or a name without quotes.
@@ -157,9 +233,13 @@ impl<'a> Parser<'a> {
     }
 }
 
+fn is_null_word(word: &str) -> bool {
+    matches!(word, "null" | "NaN" | "undefined")
+}
+
 fn word_value(word: &str) -> Value {
     match word {
-        "null" | "NaN" | "undefined" => return Value::Null,
+        _ if is_null_word(word) => return Value::Null,
         "true" => return Value::Bool(true),
         "false" => return Value::Bool(false),
         _ => {}
