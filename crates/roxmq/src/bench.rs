@@ -11,8 +11,10 @@ mod latency;
 mod produce;
 mod report;
 mod server_cost;
+mod signer;
 
 use clap::{Args, Subcommand};
+use signer::Signer;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -53,6 +55,12 @@ struct Target {
     /// The server's process; found by its port when the server is on this machine.
     #[arg(long)]
     pid: Option<u32>,
+    /// The user that requests are signed for, where the server asks who they come from.
+    #[arg(long, value_name = "USER", requires = "secret_key")]
+    access_key: Option<String>,
+    /// The user's password; other users of this machine can see it among its processes.
+    #[arg(long, value_name = "PASSWORD", requires = "access_key")]
+    secret_key: Option<String>,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -63,6 +71,10 @@ impl Target {
         const REMOTING: &str = "127.0.0.1:10911";
         const GRPC: &str = "127.0.0.1:8081";
         self.addr.as_deref().unwrap_or(if grpc { GRPC } else { REMOTING })
+    }
+
+    fn signer(&self) -> Option<Signer> {
+        Some(Signer::new(self.access_key.as_deref()?, self.secret_key.as_deref()?))
     }
 }
 

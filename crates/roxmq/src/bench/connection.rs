@@ -1,5 +1,7 @@
 //! A blocking connection for load: requests are written in bursts, responses read one by one.
 
+use super::Target;
+use super::signer::Signer;
 use anyhow::{Context, bail};
 use roxmq_protocol::code::request;
 use roxmq_protocol::command::Command;
@@ -21,6 +23,7 @@ pub struct Connection {
 pub struct Writer {
     stream: TcpStream,
     burst: Vec<u8>,
+    signer: Option<Signer>,
 }
 
 pub struct Reader {
@@ -29,7 +32,8 @@ pub struct Reader {
 }
 
 impl Connection {
-    pub fn open(addr: &str) -> anyhow::Result<Self> {
+    pub fn open(target: &Target) -> anyhow::Result<Self> {
+        let addr = target.addr(false);
         let resolved = addr
             .to_socket_addrs()
             .with_context(|| format!("'{addr}' is not HOST:PORT"))?
@@ -41,7 +45,8 @@ impl Connection {
         stream.set_read_timeout(Some(READ_TIMEOUT))?;
         let reader =
             Reader { stream: BufReader::with_capacity(256 * 1024, stream.try_clone()?), frame: Vec::new() };
-        Ok(Connection { reader, writer: Writer { stream, burst: Vec::new() } })
+        let writer = Writer { stream, burst: Vec::new(), signer: target.signer() };
+        Ok(Connection { reader, writer })
     }
 
     pub fn split(self) -> (Reader, Writer) {
@@ -75,7 +80,10 @@ impl Connection {
 
 impl Writer {
     pub fn push(&mut self, command: &Command) {
-        command.encode(Encoding::Json, &mut self.burst);
+        match &self.signer {
+            Some(signer) => signer.sign(command.clone()).encode(Encoding::Json, &mut self.burst),
+            None => command.encode(Encoding::Json, &mut self.burst),
+        }
     }
 
     /// Writes what was pushed.

@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
 
 fn pull_share(arguments: &Arguments, number: u32, deadline: &Deadline, tally: &Tally) -> anyhow::Result<()> {
     let target = &arguments.target;
-    let mut connection = Connection::open(target.addr(false))?;
+    let mut connection = Connection::open(target)?;
     let mut share = Vec::new();
     for queue_id in (0..target.queues).filter(|queue_id| queue_id % arguments.connections == number) {
         let (first, _) = connection.offsets(&target.topic, queue_id)?;

@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     make_topic(arguments)?;
     let mut consumers = Vec::new();
     for queue_id in 0..target.queues {
-        let mut connection = Connection::open(target.addr(false))?;
+        let mut connection = Connection::open(target)?;
         let (_, next) = connection.offsets(&target.topic, queue_id)?;
         consumers.push((connection, queue_id, next));
     }
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
 
 /// One message to the topic makes it, where the broker makes topics on first use.
 fn make_topic(arguments: &Arguments) -> anyhow::Result<()> {
-    let mut connection = Connection::open(arguments.target.addr(false))?;
+    let mut connection = Connection::open(&arguments.target)?;
     let answer = connection.call(&send_request(
         request::SEND_MESSAGE_V2,
         &arguments.target,
@@ -78,7 +78,7 @@ fn make_topic(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn produce(arguments: &Arguments, epoch: Instant, deadline: &Deadline) -> anyhow::Result<()> {
-    let (mut reader, mut writer) = Connection::open(arguments.target.addr(false))?.split();
+    let (mut reader, mut writer) = Connection::open(&arguments.target)?.split();
     std::thread::scope(|scope| {
         // The answers only have to be taken off the socket.
         scope.spawn(move || while reader.next().is_ok() {});

@@ -64,9 +64,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let cost = ServerCost::start(target.addr(false), target.pid);
     let deadline = Deadline::after(target.seconds);
     let tally = Tally::new("produce", target);
-    let connections = (0..arguments.connections)
-        .map(|_| Connection::open(target.addr(false)))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let connections =
+        (0..arguments.connections).map(|_| Connection::open(target)).collect::<anyhow::Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         for (number, connection) in connections.into_iter().enumerate() {
             let (deadline, tally) = (&deadline, &tally);

@@ -44,6 +44,34 @@ fn every_workload_measures_a_server() {
     assert!(process.terminate().status.success());
 }
 
+#[test]
+fn a_server_that_asks_who_comes_is_told() {
+    let temporary = TempDir::new().unwrap();
+    let user = r#"initAuthenticationUser={"username":"root","password":"secret"}"#;
+    let keys = ["--set", "authenticationEnabled=true", "--set", "authorizationEnabled=true", "--set", user];
+    let process = Process::spawn_in(temporary.path(), &[&["dev"][..], &keys].concat());
+    let (process, ready) = process.wait_for_line("ready").unwrap();
+    let address = format!("127.0.0.1:{}", dev_port(&ready));
+    let bench = |workload: &[&str], password: &str| {
+        let common = ["--addr", &address, "--seconds", "1", "--access-key", "root", "--secret-key", password];
+        run(&[&["bench"], workload, &common].concat())
+    };
+    let workloads: [&[&str]; 5] = [
+        &["produce", "--window", "4"],
+        &["consume"],
+        &["latency", "--rate", "100"],
+        &["produce", "--grpc", "--window", "4"],
+        &["consume", "--grpc", "--fill", "100"],
+    ];
+    for workload in workloads {
+        let ended = bench(workload, "secret");
+        assert_eq!(ended.status.code(), Some(0), "{workload:?}: {ended:#?}");
+        let refused = bench(workload, "wrong");
+        assert_eq!(refused.status.code(), Some(1), "{workload:?}: {refused:#?}");
+    }
+    assert!(process.terminate().status.success());
+}
+
 fn messages(report: &Value) -> u64 {
     report["messages"].as_u64().unwrap()
 }

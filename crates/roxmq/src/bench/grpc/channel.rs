@@ -1,5 +1,7 @@
 //! One HTTP/2 connection, and calls over it.
 
+use crate::bench::Target;
+use crate::bench::signer::Signer;
 use anyhow::{Context, bail, ensure};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use h2::client::{ResponseFuture, SendRequest};
@@ -32,7 +34,8 @@ pub struct Call {
 
 impl Channel {
     /// Connects for the client of this id.
-    pub async fn open(addr: &str, client_id: &str) -> anyhow::Result<Channel> {
+    pub async fn open(target: &Target, client_id: &str) -> anyhow::Result<Channel> {
+        let addr = target.addr(true);
         let connecting = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(addr));
         let stream = connecting.await.map_err(anyhow::Error::from).and_then(|stream| Ok(stream?));
         let stream = stream.with_context(|| format!("cannot connect to {addr}"))?;
@@ -45,7 +48,7 @@ impl Channel {
             .with_context(|| format!("{addr} speaks no HTTP/2"))?;
         // Its failure is that of every call.
         tokio::spawn(connection);
-        Ok(Channel { requests, authority: addr.to_owned(), headers: headers(client_id)? })
+        Ok(Channel { requests, authority: addr.to_owned(), headers: headers(target, client_id)? })
     }
 
     pub fn call(&self, name: &str) -> anyhow::Result<Call> {
@@ -139,7 +142,7 @@ impl Answers {
 }
 
 /// What the official clients send with every call.
-fn headers(client_id: &str) -> anyhow::Result<HeaderMap> {
+fn headers(target: &Target, client_id: &str) -> anyhow::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     for (name, value) in [
         ("te", "trailers"),
@@ -152,6 +155,9 @@ fn headers(client_id: &str) -> anyhow::Result<HeaderMap> {
         ("x-mq-client-version", "5.0.3"),
     ] {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value)?);
+    }
+    for (name, value) in target.signer().iter().flat_map(Signer::metadata) {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_str(&value)?);
     }
     Ok(headers)
 }

@@ -1,6 +1,7 @@
 //! A client as servers know it: its id, its settings, and the calls it makes again and again.
 
 use super::channel::{Answers, Call, Channel};
+use crate::bench::Target;
 use anyhow::{Context, ensure};
 use bytes::Bytes;
 use h2::SendStream;
@@ -30,9 +31,9 @@ pub struct Client {
 
 impl Client {
     /// Connects and has the settings confirmed.
-    pub async fn open(addr: &str, number: u32, settings: Settings) -> anyhow::Result<Client> {
+    pub async fn open(target: &Target, number: u32, settings: Settings) -> anyhow::Result<Client> {
         let id = format!("roxmq-bench@{}@{number}", std::process::id());
-        let channel = Channel::open(addr, &id).await?;
+        let channel = Channel::open(target, &id).await?;
         let telemetry = channel.call("Telemetry")?;
         let sent = TelemetryCommand { status: None, command: Some(Command::Settings(settings)) };
         let (mut answers, stream) = channel.converse(&telemetry, &sent).await?;

@@ -41,12 +41,12 @@ pub fn run_all(arguments: &Arguments) -> anyhow::Result<Report> {
 
 /// Servers may let a group start with what comes after its first receive: receives once, then sends.
 async fn fill(arguments: &Arguments) -> anyhow::Result<()> {
-    let (addr, topic) = (arguments.target.addr(true), arguments.target.topic.as_str());
+    let (target, topic) = (&arguments.target, arguments.target.topic.as_str());
     let first = receive_request(topic, &arguments.group, 1, FIRST_WAIT);
-    let client = Client::open(addr, u32::MAX, consumer(topic, &arguments.group)).await?;
+    let client = Client::open(target, u32::MAX, consumer(topic, &arguments.group)).await?;
     let received = messages(client.receive(&first).await?).await?;
     client.ack(&first, received).await.context("what was left of an earlier run")?;
-    let client = Arc::new(Client::open(addr, u32::MAX - 1, producer(topic)).await?);
+    let client = Arc::new(Client::open(target, u32::MAX - 1, producer(topic)).await?);
     let (source, left) =
         (Arc::new(Messages::new(topic, FILL_SIZE)), Arc::new(AtomicU32::new(arguments.fill)));
     let mut window = JoinSet::new();
@@ -69,7 +69,7 @@ async fn fill(arguments: &Arguments) -> anyhow::Result<()> {
 async fn connection(load: Arc<Load<Arguments>>, number: u32) -> anyhow::Result<()> {
     let Arguments { target, group, window, max, .. } = &load.arguments;
     let settings = consumer(&target.topic, group);
-    let client = Arc::new(Client::open(target.addr(true), number, settings).await?);
+    let client = Arc::new(Client::open(target, number, settings).await?);
     let asked = Arc::new(receive_request(&target.topic, group, *max, WAIT));
     let mut tasks = JoinSet::new();
     for _ in 0..*window {

@@ -86,7 +86,7 @@ async fn open_all(arguments: &Arguments) -> anyhow::Result<JoinSet<anyhow::Resul
             let Target { topic, .. } = &arguments.target;
             let group = format!("{}-{}", arguments.group, number % arguments.groups);
             let turn = opening.acquire().await?;
-            let client = Client::open(arguments.target.addr(true), number, consumer(topic, &group)).await?;
+            let client = Client::open(&arguments.target, number, consumer(topic, &group)).await?;
             drop((turn, opened));
             let asked = receive_request(topic, &group, 32, RECEIVE_WAIT);
             loop {

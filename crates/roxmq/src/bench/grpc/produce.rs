@@ -27,7 +27,7 @@ pub fn run_all(arguments: &Arguments) -> anyhow::Result<Report> {
 
 async fn connection(load: Arc<Load<Arguments>>, number: u32) -> anyhow::Result<()> {
     let arguments = &load.arguments;
-    let client = Client::open(arguments.target.addr(true), number, producer(&arguments.target.topic)).await?;
+    let client = Client::open(&arguments.target, number, producer(&arguments.target.topic)).await?;
     let sender = Arc::new(Sender {
         client,
         messages: Messages::new(&arguments.target.topic, arguments.size),
