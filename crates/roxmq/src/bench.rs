@@ -10,7 +10,7 @@ mod grpc;
 mod latency;
 mod produce;
 mod report;
-mod server_cost;
+pub mod server_cost;
 mod signer;
 
 use clap::{Args, Subcommand};

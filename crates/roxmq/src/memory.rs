@@ -13,9 +13,8 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// Lets the allocator give back what was freed long enough ago. It only looks when it is asked for something, so a server
 /// would keep what its start or its last busy second took, for as long as it has nothing to do.
 pub async fn give_back_what_is_free() {
-    let mut ticks = tokio::time::interval(PERIOD);
     loop {
-        ticks.tick().await;
+        tokio::time::sleep(PERIOD).await;
         give_back();
     }
 }
@@ -29,24 +28,20 @@ fn give_back() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::server_cost::ServerCost;
     use std::time::Instant;
-
-    fn resident_bytes() -> usize {
-        let statm = std::fs::read_to_string("/proc/self/statm").expect("statm");
-        let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number");
-        pages * rustix::param::page_size()
-    }
 
     #[test]
     fn what_was_freed_goes_back_to_the_system() {
-        const BYTES: usize = 64 << 20;
-        let before = resident_bytes();
-        let pieces: Vec<Vec<u8>> = (0..BYTES >> 12).map(|_| vec![1; 1 << 12]).collect();
-        assert!(resident_bytes() >= before + BYTES);
+        const MIB: usize = 64;
+        let before = ServerCost::start("", Some(std::process::id())).expect("this process is to be seen");
+        let grown_mib = || before.finish().expect("this process is to be seen").growth_mib;
+        let pieces: Vec<Vec<u8>> = (0..MIB << 8).map(|_| vec![1; 1 << 12]).collect();
+        assert!(grown_mib() >= MIB as f64);
         drop(pieces);
         let deadline = Instant::now() + Duration::from_secs(20);
-        while resident_bytes() > before + BYTES / 4 {
-            assert!(Instant::now() < deadline, "{before} bytes before, now {}", resident_bytes());
+        while grown_mib() > MIB as f64 / 4.0 {
+            assert!(Instant::now() < deadline, "{} MiB more than before", grown_mib());
             std::thread::sleep(Duration::from_millis(100));
             give_back();
         }

@@ -98,11 +98,11 @@ impl<'a> Parser<'a> {
     /// Reads past the value at hand if it is null.
     pub(super) fn skip_null(&mut self) -> Result<bool, JsonError> {
         self.skip_blanks();
-        let mut ahead = Parser { ..*self };
-        if !matches!(self.byte(), b'n' | b'N' | b'u') || !is_null_word(ahead.word()?) {
+        let start = self.at;
+        if !matches!(self.byte(), b'n' | b'N' | b'u') || !is_null_word(self.word()?) {
+            self.at = start;
             return Ok(false);
         }
-        *self = ahead;
         self.count_value()?;
         Ok(true)
     }

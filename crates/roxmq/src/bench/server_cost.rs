@@ -10,6 +10,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 const ANONYMOUS: &str = "RssAnon:";
 
 /// What a server had used at the start of a measurement.
+#[derive(Clone, Copy)]
 pub struct ServerCost {
     pid: u32,
     cpu_seconds: f64,
